@@ -43,6 +43,9 @@ Informer::Informer(const Config& config)
       compiled_policies_(config.backend->needs().multi_policies,
                          [this](const std::string& key)
                              KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      services_([this](const std::string& key)
+                    KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      service_cidrs_(config.node_network.service_cidrs),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   const BackendNeeds needs = config.backend->needs();
@@ -55,6 +58,7 @@ Informer::Informer(const Config& config)
   pipeline_.Register(nodes_);
   pipeline_.Register(policies_);
   pipeline_.Register(services_);
+  pipeline_.Register(service_cidrs_);
   Watch("/api/v1/pods", WatchMode::kSet);
   Watch("/apis/openstack.org/v1/kuryrports", WatchMode::kOptionalSet);
   Watch("/apis/k8s.cni.cncf.io/v1/network-attachment-definitions", WatchMode::kOptionalSet,
@@ -81,6 +85,9 @@ Informer::Informer(const Config& config)
   }
   if (config.node_network.enabled)
     Watch("/api/v1/nodes", WatchMode::kOptionalSet, ForbiddenLog("nodes"));
+  if (config.node_network.enabled && !needs.services)
+    Watch("/apis/networking.k8s.io/v1/servicecidrs", WatchMode::kOptionalSet,
+          ForbiddenLog("servicecidrs, to which pods get no routes"));
   if (needs.services) {
     const auto log = ForbiddenLog("services and endpointslices, which pods do not reach");
     Watch("/api/v1/services", WatchMode::kOptionalSet, log);

@@ -14,6 +14,7 @@
 #include "controller/cluster/network_attachments.h"
 #include "controller/cluster/network_policies.h"
 #include "controller/cluster/node_store.h"
+#include "controller/cluster/service_cidrs.h"
 #include "controller/cluster/services.h"
 #include "controller/config.h"
 #include "controller/owners/pod_store.h"
@@ -24,9 +25,9 @@ namespace kuryr::controller {
 
 /// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
 /// NetworkAttachmentDefinitions, IPAMClaims, NetworkPolicies and MultiNetworkPolicies as long as
-/// the process lives. It watches namespaces and Services where the backend asks for them, and nodes
-/// where [node_network] is enabled. A backend that enforces policies gives no plan before
-/// namespaces and policies are known. Thread-safe.
+/// the process lives. It watches namespaces and Services where the backend asks for them. Where
+/// [node_network] is enabled, it watches nodes, and ServiceCIDRs if pods need routes. A backend
+/// that enforces policies gives no plan before namespaces and policies are known. Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.
@@ -61,6 +62,8 @@ class Informer : private watcher::EventHandler {
   [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
   [[nodiscard]] NodeStore& nodes() noexcept { return nodes_; }
   [[nodiscard]] NetworkPolicies& policies() noexcept { return policies_; }
+  [[nodiscard]] Services& services() noexcept { return services_; }
+  [[nodiscard]] const ServiceCidrs& service_cidrs() const noexcept { return service_cidrs_; }
   [[nodiscard]] const CompiledPolicies& compiled_policies() const noexcept {
     return compiled_policies_;
   }
@@ -86,6 +89,7 @@ class Informer : private watcher::EventHandler {
   NetworkPolicies policies_;
   CompiledPolicies compiled_policies_;
   Services services_;
+  ServiceCidrs service_cidrs_;
   watcher::EventPipeline pipeline_;
   watcher::Watcher watcher_;  // last: it uses all of the above
 };

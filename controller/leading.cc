@@ -35,6 +35,7 @@ struct Leading::Worker {
          const Reconciler::Shared& shared, Informer& known)
       : informer(known),
         enforcer(shared.needs.policies ? shared.backend.facets().policies : nullptr),
+        balancer(shared.needs.services ? shared.backend.facets().services : nullptr),
         reporter(shared.reporter),
         api(std::move(client)),
         writer(*api, shared.store, may_write),
@@ -45,6 +46,7 @@ struct Leading::Worker {
   void Round(const std::string& key) {
     if (IsNodeKey(key)) return node_reconciler.Round(key);
     if (IsPolicyKey(key)) return TellOfPolicy(key);
+    if (const auto service = ServiceNameIn(key)) return TellOfService(*service);
     reconciler.Round(key);
   }
 
@@ -69,8 +71,22 @@ struct Leading::Worker {
       tell("KuryrPolicyRefused", "not all of it is enforced yet: " + *refusal);
   }
 
+  void TellOfService(const std::string& name) {
+    const auto problem = balancer == nullptr ? std::nullopt : balancer->WhyNotBalanced(name);
+    const auto uid = problem ? informer.services().UidForNews(name, *problem) : std::nullopt;
+    if (!uid) return;
+    const size_t slash = name.find('/');
+    reporter.TellOf({.name_space = name.substr(0, slash),
+                     .name = name.substr(slash + 1),
+                     .uid = *uid,
+                     .kind = "Service"},
+                    "KuryrServiceNotBalanced",
+                    "kube-proxy serves pods, and policies do not hold: " + *problem, writer);
+  }
+
   Informer& informer;
-  const PolicyEnforcer* const enforcer;  ///< null: no policy is enforced
+  const PolicyEnforcer* const enforcer;   ///< null: no policy is enforced
+  const ServiceBalancer* const balancer;  ///< null: kube-proxy's rules serve pods
   Reporter& reporter;
   std::shared_ptr<watcher::ApiClient> api;
   Writer writer;
@@ -124,6 +140,7 @@ Workers::Round Leading::MakeRound() {
                                       .metrics = parts_.metrics,
                                       .nodes = informer.nodes(),
                                       .node_network = parts_.config.node_network,
+                                      .service_cidrs = informer.service_cidrs(),
                                       .needs = parts_.config.backend->needs(),
                                       .ask_for_absent = [&informer] { informer.AskForAbsent(); }},
                                      informer.pods(),

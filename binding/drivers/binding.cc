@@ -185,8 +185,8 @@ void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& a
                              const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
   if (ports.empty() || context_.config.wait_for_wiring == WaitForWiring::kOff) return;
-  PortWiring(context_.config.ovsdb_connection, &shared_.ovsdb, context_.config.wait_for_wiring,
-             context_.config.ovsdb_wait)
+  PortWiring(context_.config.ovsdb_connection, {&shared_.ovsdb, &shared_.flows},
+             context_.config.wait_for_wiring, context_.config.ovsdb_wait)
       .Wait(ports, deadline);
 }
 
@@ -194,7 +194,7 @@ std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attach
                                     const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
   if (ports.empty() || context_.config.wait_for_wiring == WaitForWiring::kOff) return "";
-  return PortWiring(context_.config.ovsdb_connection, &shared_.ovsdb,
+  return PortWiring(context_.config.ovsdb_connection, {&shared_.ovsdb, &shared_.flows},
                     context_.config.wait_for_wiring)
       .Describe(ports, deadline);
 }

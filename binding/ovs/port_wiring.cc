@@ -1,10 +1,16 @@
 #include "binding/ovs/port_wiring.h"
 
+#include <poll.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 
+#include "base/error.h"
 #include "base/rollback.h"
 #include "ovsdb/operation.h"
 
@@ -17,6 +23,9 @@ using ovsdb::Select;
 using ovsdb::Where;
 
 constexpr int kDeadTag = 4095;
+/// Between two looks at the flows of a bridge, which tells nobody of new ones.
+constexpr std::chrono::milliseconds kFirstPause{20};
+constexpr std::chrono::milliseconds kLongestPause{1000};
 
 /// Places in what Look asks, before a question for each port.
 constexpr size_t kNode = 0;
@@ -63,6 +72,19 @@ bool IsSecure(const json& bridges, const std::string& name) {
 
 const json& RowsOf(const json& results, size_t place) { return results.at(place).at("rows"); }
 
+void Pause(std::chrono::milliseconds time, const Deadline& deadline) {
+  const auto left = static_cast<int>(std::min(time, deadline.Remaining()).count());
+  std::array<pollfd, 1> cancelled = {{{.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0}}};
+  if (::poll(cancelled.data(), cancelled.size(), left) > 0) ThrowErrno(ECANCELED, "wait for flows");
+  if (deadline.Remaining().count() == 0) ThrowErrno(ETIMEDOUT, "wait for flows");
+}
+
+/// Whether ovs-vswitchd cannot be asked, as with a database of another host.
+bool IsAway(const std::system_error& e) {
+  return e.code() == std::errc::no_such_file_or_directory ||
+         e.code() == std::errc::connection_refused || e.code() == std::errc::connection_reset;
+}
+
 bool GaveUp(const std::system_error& e) {
   return e.code() == std::errc::timed_out || e.code() == std::errc::operation_canceled;
 }
@@ -71,7 +93,13 @@ bool GaveUp(const std::system_error& e) {
 
 void PortWiring::Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
   try {
-    client_.Insist(deadline, [&] { Follow(ports, deadline); });
+    client_.Insist(deadline, [&] {
+      for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+        missing_ = DescribeFlowless(Follow(ports, deadline), deadline);
+        if (missing_.empty()) return;
+        Pause(pause, deadline);
+      }
+    });
   } catch (const OvsdbAway&) {
     throw;
   } catch (const std::system_error& e) {
@@ -126,7 +154,7 @@ std::vector<PortWiring::Port> PortWiring::Look(const std::vector<PlannedPort>& p
   for (const PlannedPort& port : ports)
     operations.push_back(Select("Interface",
                                 Where("external_ids", "includes", ovsdb::Map(port.owner)),
-                                json::array({"name", "external_ids"})));
+                                json::array({"name", "external_ids", "ofport"})));
   const json results = Transact(operations, deadline);
   std::vector<Port> found;
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -135,8 +163,10 @@ std::vector<PortWiring::Port> PortWiring::Look(const std::vector<PlannedPort>& p
     const json& row = rows.at(0);
     const Who who = WhoWires(ports[i].bridge, results);
     const bool installed = Get(ovsdb::ParseMap(row.at("external_ids")), "ovn-installed") == "true";
+    const json& number = row.at("ofport");
     found.push_back({.name = row.at("name"),
                      .bridge = ports[i].bridge,
+                     .number = number.is_number_integer() ? number.get<int64_t>() : 0,
                      .who = who,
                      .wired = who == Who::kNobody || (who == Who::kOvn && installed)});
   }
@@ -155,11 +185,39 @@ void PortWiring::ReadTags(std::vector<Port>& ports, const Deadline& deadline) {
   }
 }
 
+bool PortWiring::HasFlows(const Port& port, const Deadline& deadline) {
+  uint32_t count = 0;
+  try {
+    flows_->Use(remote_, port.bridge, deadline, [&](OpenFlow& bridge) {
+      const FlowMatch match = FlowMatch().InPort(static_cast<uint32_t>(port.number));
+      count = bridge.Count(0, 0, match, deadline);
+    });
+  } catch (const OvsError&) {
+    return true;
+  } catch (const std::system_error& e) {
+    if (!IsAway(e)) throw;
+    return true;
+  }
+  return count > 0;
+}
+
+std::string PortWiring::DescribeFlowless(const std::vector<Port>& ports, const Deadline& deadline) {
+  for (const Port& port : ports) {
+    if (flows_ == nullptr || port.who != Who::kOvn || port.number < 1 || HasFlows(port, deadline))
+      continue;
+    return "OVN has claimed port " + port.name + ", and bridge " + port.bridge +
+           " has no flows of it: ovs-vswitchd refuses those of ovn-controller (\"OpenFlow error\" "
+           "in the log of ovn-controller)";
+  }
+  return "";
+}
+
 /// A monitor's updates only say that there is something new to look at.
-void PortWiring::Follow(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
+std::vector<PortWiring::Port> PortWiring::Follow(const std::vector<PlannedPort>& ports,
+                                                 const Deadline& deadline) {
   std::vector<Port> found = Look(ports, deadline);
   missing_ = DescribeMissing(found);
-  if (missing_.empty()) return;
+  if (missing_.empty()) return found;
   json where = json::array();
   for (const Port& port : found) where.push_back(json::array({"name", "==", port.name}));
   const auto monitored = [&](const char* column) {
@@ -169,8 +227,9 @@ void PortWiring::Follow(const std::vector<PlannedPort>& ports, const Deadline& d
   (void)client_.StartMonitor({{"Interface", monitored("external_ids")}, {"Port", monitored("tag")}},
                              deadline);
   for (;;) {
-    missing_ = DescribeMissing(Look(ports, deadline));
-    if (missing_.empty()) return;
+    found = Look(ports, deadline);
+    missing_ = DescribeMissing(found);
+    if (missing_.empty()) return found;
     (void)client_.NextUpdate(deadline);
   }
 }

@@ -91,6 +91,10 @@ class ServiceBalancer {
   /// Balances the Service NAMESPACE/NAME in this form from now on. A Service without cluster IPs is
   /// not balanced.
   virtual void Balance(const std::string& name, const Service& service) = 0;
+  /// Why the Service NAMESPACE/NAME is not balanced as its last Balance wants, by field, and what
+  /// helps; nullopt: it is.
+  [[nodiscard]] virtual std::optional<std::string> WhyNotBalanced(
+      const std::string& name) const = 0;
 };
 
 /// A backend that enforces NetworkPolicies on interface eth0 of its owners, and

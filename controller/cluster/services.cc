@@ -1,8 +1,10 @@
 #include "controller/cluster/services.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/json.h"
@@ -14,8 +16,15 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kServiceLabel = "kubernetes.io/service-name";
+/// Whoever sets one of these leaves the object to another proxy, or to none.
+constexpr std::array kOthersLabels = {"service.kubernetes.io/service-proxy-name",
+                                      "service.kubernetes.io/headless"};
 /// The API's default of sessionAffinityConfig.clientIP.timeoutSeconds.
 constexpr int64_t kAffinitySeconds = 10'800;
+/// An Event may go after an hour, so a problem that lasts is news again after half of it.
+constexpr std::chrono::minutes kAgain{30};
+/// A namespace's name has no colon.
+constexpr std::string_view kServicePrefix = "service:";
 
 int64_t NumberAt(const json& object, const char* key, int64_t otherwise) {
   const json& number = MemberAt(object, key);
@@ -38,16 +47,42 @@ void AppendIp(const json& text, std::vector<IpAddress>& addresses) {
   if (const auto address = IpIn(text)) addresses.push_back(*address);
 }
 
+/// No packet may have it as its destination at another host. Open vSwitch refuses a translation to
+/// the unspecified address, and with it all that the node gets at the same time.
+bool IsNoHost(const IpAddress& address) {
+  static const std::vector<IpNetwork> kNoHosts = [] {
+    std::vector<IpNetwork> networks;
+    for (const char* text :
+         {"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32",
+          "::/96", "::ffff:0:0/96", "fe80::/10", "ff00::/8"})
+      networks.push_back(IpNetwork::Parse(text).value());
+    return networks;
+  }();
+  return std::any_of(kNoHosts.begin(), kNoHosts.end(),
+                     [&](const IpNetwork& network) { return network.Contains(address); });
+}
+
+const json& LabelsIn(const json& object) {
+  return MemberAt(MemberAt(object, "metadata"), "labels");
+}
+
+bool IsLeftToOthers(const json& object) {
+  const json& labels = LabelsIn(object);
+  return std::any_of(kOthersLabels.begin(), kOthersLabels.end(), [&](const char* label) {
+    return labels.is_object() && labels.contains(label);
+  });
+}
+
 /// The node's name is to be part of names of rows.
 std::string NodeOf(const json& endpoint) {
   std::string node = StringAt(endpoint, "nodeName");
   return IsDnsName(node) ? node : "";
 }
 
-/// The API's consumers treat a condition that is not known as ready.
-bool IsReady(const json& endpoint) {
-  const json& ready = MemberAt(MemberAt(endpoint, "conditions"), "ready");
-  return !ready.is_boolean() || ready.get<bool>();
+/// One of the endpoint's conditions; `otherwise`: it is not known.
+bool Is(const json& endpoint, const char* condition, bool otherwise) {
+  const json& value = MemberAt(MemberAt(endpoint, "conditions"), condition);
+  return value.is_boolean() ? value.get<bool>() : otherwise;
 }
 
 }  // namespace
@@ -64,6 +99,7 @@ Services::SpecPort Services::PortOf(const json& port) {
 Services::Spec Services::SpecOf(const json& object) {
   const json& spec = MemberAt(object, "spec");
   Spec parsed;
+  if (IsLeftToOthers(object)) return parsed;
   for (const json& address : MemberAt(spec, "clusterIPs")) AppendIp(address, parsed.cluster_ips);
   if (parsed.cluster_ips.empty()) AppendIp(MemberAt(spec, "clusterIP"), parsed.cluster_ips);
   if (StringAt(spec, "type") == "ExternalName") parsed.cluster_ips.clear();
@@ -76,20 +112,29 @@ Services::Spec Services::SpecOf(const json& object) {
   return parsed;
 }
 
+std::optional<Services::Condition> Services::ConditionOf(const json& endpoint) {
+  if (Is(endpoint, "ready", true)) return Condition::kReady;
+  if (!Is(endpoint, "terminating", false)) return Condition::kNotReady;
+  if (Is(endpoint, "serving", true)) return Condition::kServesAtItsEnd;
+  return std::nullopt;
+}
+
 Services::Slice Services::SliceOf(const watcher::WatchEvent& event) {
   const json& object = *event.object;
-  const std::string service =
-      StringAt(MemberAt(MemberAt(object, "metadata"), "labels"), kServiceLabel);
+  const std::string service = StringAt(LabelsIn(object), kServiceLabel);
   Slice slice;
-  if (service.empty() || StringAt(object, "addressType") == "FQDN") return slice;
+  if (service.empty() || IsLeftToOthers(object) || StringAt(object, "addressType") == "FQDN")
+    return slice;
   slice.service = event.name_space + "/" + service;
   for (const json& port : MemberAt(object, "ports")) slice.ports.push_back(PortOf(port));
   for (const json& endpoint : MemberAt(object, "endpoints")) {
+    const auto condition = ConditionOf(endpoint);
     const json& addresses = MemberAt(endpoint, "addresses");
-    if (!IsReady(endpoint) || !addresses.is_array() || addresses.empty()) continue;
+    if (!condition || !addresses.is_array() || addresses.empty()) continue;
     // All addresses of an endpoint are of the same pod: the first is enough.
-    if (const auto address = IpIn(addresses.front()))
-      slice.endpoints.push_back({*address, NodeOf(endpoint)});
+    const auto address = IpIn(addresses.front());
+    if (address && !IsNoHost(*address))
+      slice.endpoints.push_back({*address, NodeOf(endpoint), *condition});
   }
   return slice;
 }
@@ -114,7 +159,9 @@ void Services::HandleService(const watcher::WatchEvent& event) {
     if (known == services_.end()) return;
     known->second.spec.reset();
   } else {
-    services_[key].spec = SpecOf(*event.object);
+    Known& known = services_[key];
+    known.uid = event.uid;
+    known.spec = SpecOf(*event.object);
   }
   Tell(key);
 }
@@ -140,26 +187,49 @@ void Services::RemoveSlice(const std::string& key) {
   Tell(service);
 }
 
-std::vector<ServiceEndpoint> Services::EndpointsOf(const Known& known, const SpecPort& port,
-                                                   size_t most) const {
-  std::set<ServiceEndpoint> endpoints;
-  std::map<std::string, size_t> counts;  // by node
+std::map<ServiceEndpoint, Services::Condition> Services::ConditionsOf(const Known& known,
+                                                                      const SpecPort& port,
+                                                                      size_t most) const {
+  std::map<ServiceEndpoint, Condition> conditions;
   for (const std::string& key : known.slices) {
     const Slice& slice = slices_.at(key);
     const auto found =
         std::find_if(slice.ports.begin(), slice.ports.end(), [&](const SpecPort& known_port) {
           return known_port.name == port.name && known_port.protocol == port.protocol;
         });
-    if (found == slice.ports.end()) continue;
+    if (found == slice.ports.end() || found->port == 0) continue;
     for (const Endpoint& endpoint : slice.endpoints) {
-      std::string node = known.spec->local ? endpoint.node : "";
-      size_t& count = counts[node];
-      if (endpoints.size() < most && count < ServicePort::kMostEndpoints &&
-          endpoints.insert({endpoint.address, found->port, std::move(node)}).second)
-        ++count;
+      if (conditions.size() == most) return conditions;
+      const ServiceEndpoint one = {endpoint.address, found->port,
+                                   known.spec->local ? endpoint.node : ""};
+      const auto [at, is_new] = conditions.emplace(one, endpoint.condition);
+      if (!is_new) at->second = std::min(at->second, endpoint.condition);
     }
   }
-  return {endpoints.begin(), endpoints.end()};
+  return conditions;
+}
+
+std::vector<ServiceEndpoint> Services::EndpointsOf(const Known& known, const SpecPort& port,
+                                                   Room& room) const {
+  const std::map<ServiceEndpoint, Condition> conditions = ConditionsOf(known, port, room.looks);
+  room.looks -= conditions.size();
+  std::set<std::string> ready_nodes;
+  for (const auto& [endpoint, condition] : conditions) {
+    if (condition == Condition::kReady) ready_nodes.insert(endpoint.node);
+  }
+  std::vector<ServiceEndpoint> endpoints;
+  std::map<std::string, size_t> counts;  // by node
+  for (const auto& [endpoint, condition] : conditions) {
+    const auto wanted =
+        ready_nodes.contains(endpoint.node) ? Condition::kReady : Condition::kServesAtItsEnd;
+    if (condition != wanted || room.endpoints == 0 ||
+        counts[endpoint.node] == ServicePort::kMostEndpoints)
+      continue;
+    ++counts[endpoint.node];
+    --room.endpoints;
+    endpoints.push_back(endpoint);
+  }
+  return endpoints;
 }
 
 Service Services::ServiceOf(const Known& known) const {
@@ -167,37 +237,60 @@ Service Services::ServiceOf(const Known& known) const {
                   .affinity = known.spec->affinity,
                   .local = known.spec->local,
                   .ports = {}};
-  size_t left = kMostOfAllPorts;
+  if (service.cluster_ips.empty()) return service;
+  Room room;
   service.ports.reserve(known.spec->ports.size());
   for (const SpecPort& port : known.spec->ports) {
-    std::vector<ServiceEndpoint> endpoints = EndpointsOf(known, port, left);
-    left -= endpoints.size();
-    service.ports.push_back(
-        {.protocol = port.protocol, .port = port.port, .endpoints = std::move(endpoints)});
+    service.ports.push_back({.protocol = port.protocol,
+                             .port = port.port,
+                             .endpoints = EndpointsOf(known, port, room)});
   }
   return service;
+}
+
+void Services::Balance(const std::string& name, const Service& service) {
+  if (balancer_ == nullptr) return;
+  balancer_->Balance(name, service);
+  if (balancer_->WhyNotBalanced(name)) wake_(ServiceKeyOf(name));
 }
 
 void Services::Tell(const std::string& key) {
   const auto known = services_.find(key);
   const bool is_there = known->second.spec.has_value();
-  if (balancer_ != nullptr)
-    balancer_->Balance(key, is_there ? ServiceOf(known->second) : Service());
+  Balance(key, is_there ? ServiceOf(known->second) : Service());
   if (!is_there && known->second.slices.empty()) services_.erase(known);
 }
 
 void Services::StartTelling(ServiceBalancer* balancer) {
   const MutexLock lock(mutex_);
   balancer_ = balancer;
-  if (balancer_ == nullptr) return;
   for (const auto& [key, known] : services_) {
-    if (known.spec) balancer_->Balance(key, ServiceOf(known));
+    if (known.spec) Balance(key, ServiceOf(known));
   }
 }
 
 void Services::StopTelling() {
   const MutexLock lock(mutex_);
   balancer_ = nullptr;
+}
+
+std::optional<std::string> Services::UidForNews(const std::string& name,
+                                                const std::string& message) {
+  const Clock::time_point now = Clock::now();
+  const MutexLock lock(mutex_);
+  const auto known = services_.find(name);
+  if (known == services_.end() || !known->second.spec) return std::nullopt;
+  if (known->second.told == message && now < known->second.told_at + kAgain) return std::nullopt;
+  known->second.told = message;
+  known->second.told_at = now;
+  return known->second.uid;
+}
+
+std::string ServiceKeyOf(const std::string& name) { return std::string(kServicePrefix) + name; }
+
+std::optional<std::string> ServiceNameIn(const std::string& key) {
+  if (!key.starts_with(kServicePrefix)) return std::nullopt;
+  return key.substr(kServicePrefix.size());
 }
 
 }  // namespace kuryr::controller

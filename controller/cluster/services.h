@@ -1,6 +1,9 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,16 +19,30 @@ namespace kuryr::controller {
 
 /// The cluster's Services with their endpoints, for a backend that balances them. Watched if the
 /// backend asks for them. EndpointSlices of both API versions count: a cluster has one or both.
-/// Thread-safe. (k8s.io/api core/v1, discovery/v1)
+/// Which endpoints serve is kube-proxy's rule (kubernetes pkg/proxy/topology.go). Thread-safe.
+/// (k8s.io/api core/v1, discovery/v1)
 class Services : public watcher::EventConsumer {
  public:
+  using Wake = std::function<void(const std::string& key)>;
+  using Clock = std::chrono::steady_clock;
+
+  /// Wakes the key of a Service that its backend does not balance.
+  explicit Services(Wake wake) : wake_(std::move(wake)) {}
+
   /// The most endpoints of all ports of one Service. A user could name any number of ports.
   static constexpr size_t kMostOfAllPorts = 10'000;
+  /// The most that are looked at for them: those that do not serve take time, too.
+  static constexpr size_t kMostLooks = 2 * kMostOfAllPorts;
 
   /// Tells `balancer` of all Services, and of each later change. The caller has read all Services.
   /// `balancer` is borrowed, and may be null.
   void StartTelling(ServiceBalancer* balancer) EXCLUDES(mutex_);
   void StopTelling() EXCLUDES(mutex_);
+
+  /// Notes that the user of NAMESPACE/NAME is told this now. Returns the Service's UID; nullopt: it
+  /// is gone, or they have been told it already.
+  [[nodiscard]] std::optional<std::string> UidForNews(const std::string& name,
+                                                      const std::string& message) EXCLUDES(mutex_);
 
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -42,9 +59,13 @@ class Services : public watcher::EventConsumer {
     bool local = false;
     std::vector<SpecPort> ports;
   };
+  /// An address in several slices has the first of its conditions: a pod that ends may have left
+  /// its address to another one.
+  enum class Condition { kReady, kNotReady, kServesAtItsEnd };
   struct Endpoint {
     IpAddress address;
     std::string node;
+    Condition condition;
   };
   struct Slice {
     std::string service;          ///< NAMESPACE/NAME
@@ -52,26 +73,47 @@ class Services : public watcher::EventConsumer {
     std::vector<Endpoint> endpoints;
   };
   struct Known {
+    std::string uid;
     std::optional<Spec> spec;
+    std::string told;  ///< the last message for its user
+    Clock::time_point told_at;
     std::set<std::string> slices;  ///< keys of slices_
   };
 
   [[nodiscard]] static Spec SpecOf(const nlohmann::json& object);
   [[nodiscard]] static Slice SliceOf(const watcher::WatchEvent& event);
   [[nodiscard]] static SpecPort PortOf(const nlohmann::json& port);
+  /// nullopt: it never serves.
+  [[nodiscard]] static std::optional<Condition> ConditionOf(const nlohmann::json& endpoint);
   void HandleService(const watcher::WatchEvent& event) REQUIRES(mutex_);
   void HandleSlice(const watcher::WatchEvent& event) REQUIRES(mutex_);
   void RemoveSlice(const std::string& key) REQUIRES(mutex_);
   [[nodiscard]] Service ServiceOf(const Known& known) const REQUIRES(mutex_);
-  /// At most `most` of them, sorted.
+  /// How many more endpoints of a Service may be looked at, and may be balanced.
+  struct Room {
+    size_t looks = kMostLooks;
+    size_t endpoints = kMostOfAllPorts;
+  };
+  /// Those that serve, sorted.
   [[nodiscard]] std::vector<ServiceEndpoint> EndpointsOf(const Known& known, const SpecPort& port,
-                                                         size_t most) const REQUIRES(mutex_);
+                                                         Room& room) const REQUIRES(mutex_);
+  [[nodiscard]] std::map<ServiceEndpoint, Condition> ConditionsOf(const Known& known,
+                                                                  const SpecPort& port,
+                                                                  size_t most) const
+      REQUIRES(mutex_);
+  void Balance(const std::string& name, const Service& service) REQUIRES(mutex_);
   void Tell(const std::string& key) REQUIRES(mutex_);
 
+  const Wake wake_;
   mutable Mutex mutex_;
   ServiceBalancer* balancer_ GUARDED_BY(mutex_) = nullptr;
   std::map<std::string, Known> services_ GUARDED_BY(mutex_);  ///< by NAMESPACE/NAME
   std::map<std::string, Slice> slices_ GUARDED_BY(mutex_);    ///< by version and NAMESPACE/NAME
 };
+
+/// The key of the Service NAMESPACE/NAME. No pod's key is one, and no node's.
+[[nodiscard]] std::string ServiceKeyOf(const std::string& name);
+/// NAMESPACE/NAME in such a key; nullopt: it is another's key.
+[[nodiscard]] std::optional<std::string> ServiceNameIn(const std::string& key);
 
 }  // namespace kuryr::controller

@@ -26,7 +26,7 @@ struct ServicePort {
 
   std::string protocol;  ///< "tcp", "udp" or "sctp"
   uint16_t port = 0;
-  std::vector<ServiceEndpoint> endpoints;  ///< those that are ready, of all families, sorted
+  std::vector<ServiceEndpoint> endpoints;  ///< those that serve, of all families, sorted
 
   bool operator==(const ServicePort&) const = default;
 };

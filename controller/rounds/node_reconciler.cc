@@ -12,13 +12,13 @@ namespace {
 /// leader has just gone.
 constexpr std::chrono::seconds kNetworksComeWithin{20};
 
-PlanRequest RequestOf(const OwningNode& node, const NodeNetworkOptions& options) {
+PlanRequest RequestOf(const OwningNode& node, const ServiceCidrs& services) {
   return {.owner = node.owner(),
           .node_networks = node.facts.pod_cidrs,
           .node_addresses = node.facts.addresses,
           .interfaces = {{.ifname = std::string(vif::kDefaultIfname),
                           .is_default = true,
-                          .sends_from = options.service_cidrs}}};
+                          .sends_from = services.All()}}};
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ bool NodeReconciler::AwaitsNetworks(const std::string& key, const OwningNode& no
 
 void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
   if (AwaitsNetworks(key, node)) return;
-  auto vifs = parts_.backend.Reserve(RequestOf(node, parts_.node_network));
+  auto vifs = parts_.backend.Reserve(RequestOf(node, parts_.service_cidrs));
   if (!vifs) return;  // The backend wakes the node.
   const bool is_active = round_.Activate(node.owner(), *vifs);
   const std::string plan = vif::EncodeAnnotation(*vifs);

@@ -7,6 +7,7 @@
 #include "base/node_network_options.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/cluster/node_store.h"
+#include "controller/cluster/service_cidrs.h"
 #include "controller/owners/writer.h"
 #include "controller/rounds/reporter.h"
 #include "controller/rounds/round_metrics.h"
@@ -22,6 +23,7 @@ struct RoundParts {
   RoundMetrics& metrics;
   NodeStore& nodes;
   const NodeNetworkOptions& node_network;
+  const ServiceCidrs& service_cidrs;
   BackendNeeds needs;
   std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
 };

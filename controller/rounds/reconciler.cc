@@ -363,7 +363,7 @@ std::vector<IpNetwork> Reconciler::NetworksOfNode(const std::string& key, const 
 void Reconciler::AddServiceRoutes(const std::string& key, const PodFacts& pod,
                                   std::vector<vif::PodVif>& vifs) {
   if (shared_.node_network.enabled && !shared_.needs.services)
-    RouteServices(vifs, PlanOfNode(key, pod), shared_.node_network.service_cidrs);
+    RouteServices(vifs, PlanOfNode(key, pod), shared_.service_cidrs.All());
 }
 
 bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {

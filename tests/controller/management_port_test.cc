@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,10 @@
 namespace kuryr::test {
 namespace {
 
+using ::testing::_;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 /// The plan on the node; waits for it.
 std::vector<vif::PodVif> WaitForNodePlan(Cluster& cluster, const std::string& name) {
@@ -25,7 +29,38 @@ std::vector<vif::PodVif> WaitForNodePlan(Cluster& cluster, const std::string& na
 constexpr const char* kNodeNetwork =
     "[node_network]\nenabled = true\n[pool:nodes]\nfrom_node = true\ndefault = true\n";
 
-class ManagementPortTest : public LeadingTest {};
+class ManagementPortTest : public LeadingTest {
+ protected:
+  using LeadingTest::LeadingTest;
+
+  /// The first subnet's routes in the pod's plan, by destination.
+  std::map<std::string, std::string> RoutesOf(const std::string& pod) {
+    const auto vifs = VifsOn(cluster_.WaitForPlan(pod));
+    const vif::Subnet& subnet = (*vif::Common(vifs.at(0).vif).network->subnets)[0];
+    std::map<std::string, std::string> routes;
+    for (const vif::Route& route : *subnet.routes->objects)
+      routes.emplace(route.cidr->ToString(), route.gateway->ToString());
+    return routes;
+  }
+};
+
+/// The API server knows ServiceCIDRs, as from Kubernetes 1.33 on.
+class RoutesToServicesTest : public ManagementPortTest {
+ protected:
+  RoutesToServicesTest()
+      : ManagementPortTest({.custom_resources = {{.group = "networking.k8s.io",
+                                                  .version = "v1",
+                                                  .plural = "servicecidrs",
+                                                  .kind = "ServiceCIDR",
+                                                  .namespaced = false}}}) {}
+
+  void CreateCidr(const std::string& name, const json& cidrs) {
+    api().Create({{"kind", "ServiceCIDR"},
+                  {"apiVersion", "networking.k8s.io/v1"},
+                  {"metadata", {{"name", name}}},
+                  {"spec", {{"cidrs", cidrs}}}});
+  }
+};
 
 TEST_F(ManagementPortTest, NodeGetsAManagementPort) {
   Pools(kNodeNetwork);
@@ -134,14 +169,22 @@ TEST_F(ManagementPortTest, PodOfASharedNetworkReachesServicesByItsNode) {
   Start();
   cluster_.CreatePod("a");
 
-  const auto pod = VifsOn(cluster_.WaitForPlan("a"));
-
   const auto node = WaitForNodePlan(cluster_, "node1");
-  const vif::Subnet& subnet = (*vif::Common(pod.at(0).vif).network->subnets)[0];
-  ASSERT_EQ(subnet.routes->objects->size(), 1U);
-  const vif::Route& route = subnet.routes->objects->at(0);
-  EXPECT_EQ(route.cidr->ToString(), "10.96.0.0/12");
-  EXPECT_EQ(*route.gateway, vif::AddressesOf(vif::Common(node.at(0).vif)).at(0).address);
+  const std::string gateway =
+      vif::AddressesOf(vif::Common(node.at(0).vif)).at(0).address.ToString();
+  EXPECT_THAT(RoutesOf("a"), ElementsAre(Pair("10.96.0.0/12", gateway)));
+}
+
+constexpr const char* kFlat =
+    "[node_network]\nenabled = true\n[pool:flat]\ncidr = 10.9.0.0/24\ndefault = true\n";
+
+TEST_F(RoutesToServicesTest, LeadToAllNetworksOfServices) {
+  CreateCidr("kubernetes", {"10.96.0.0/16"});
+  CreateCidr("more", {"10.200.0.0/16", "fd00:96::/108"});
+  Pools(kFlat);
+  Start();
+  cluster_.CreatePod("a");
+  EXPECT_THAT(RoutesOf("a"), ElementsAre(Pair("10.200.0.0/16", _), Pair("10.96.0.0/12", _)));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ GRANTED = {*(("", kind, verb) for kind in ("pods", "nodes") for verb in ("get", 
            *(("openstack.org", "kuryrports", verb) for verb in ("list", "watch", "create", "patch", "delete")),
            ("openstack.org", "kuryrports/status", "patch"),
            ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
-           *(("networking.k8s.io", "networkpolicies", verb) for verb in ("list", "watch")),
+           *(("networking.k8s.io", kind, verb) for kind in ("networkpolicies", "servicecidrs") for verb in ("list", "watch")),
            *(("k8s.cni.cncf.io", kind, verb) for kind in ("network-attachment-definitions", "ipamclaims", "multi-networkpolicies")
              for verb in ("list", "watch"))}
 NOT_GRANTED = {("", "pods", "delete"), ("", "pods", "create"), ("", "secrets", "get"), ("", "configmaps", "get"),
@@ -41,7 +41,7 @@ LEASE_RIGHTS = {("coordination.k8s.io", "leases", verb) for verb in ("get", "cre
 SELDOM = {("", "pods", "get"), ("", "nodes", "get"), ("openstack.org", "kuryrports", "patch"),
           ("openstack.org", "kuryrports/status", "patch"), ("k8s.cni.cncf.io", "network-attachment-definitions", "watch"),
           ("k8s.cni.cncf.io", "ipamclaims", "watch"), ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
-          ("k8s.cni.cncf.io", "multi-networkpolicies", "watch")}
+          ("k8s.cni.cncf.io", "multi-networkpolicies", "watch"), ("networking.k8s.io", "servicecidrs", "watch")}
 MEANWHILE = 4
 REPLICAS = 3
 

@@ -24,6 +24,8 @@ def check(facts, node, topology, pods):
             takes_over(node, topology.add_port(1), mode, pods)
     with facts.fact("ADD fails with code 11 when OVN does not claim the port in time, and leaves nothing"):
         gives_up(node, topology.add_port(1))
+    with facts.fact("ADD fails with code 11 while ovs-vswitchd refuses OVN's flows, and answers when it takes them"):
+        sees_flows(node, topology.add_port(1))
 
 
 def claims_by_version(node, topology, mode):
@@ -109,3 +111,17 @@ def gives_up(node, port):
         node.expect_only(before, "after the ADD")
     finally:
         made.delete().silent()
+
+
+def sees_flows(node, port):
+    """A full table refuses all flows that come in one bundle."""
+    conf = node.kuryr.write_conf(daemon_enabled="false", vif_annotation_timeout=SHORT_SECONDS)
+    node.ovs.vsctl("--id=@full", "create", "Flow_Table", "flow_limit=1", "overflow_policy=refuse", "--", "set", "Bridge", node.ovs.bridge,
+                   "flow_tables:0=@full")
+    made = sandbox(node, port, ALONE, conf)
+    try:
+        made.add().error(TRY_AGAIN, [port.tap, f"bridge {node.ovs.bridge} has no flows of it"])
+    finally:
+        node.ovs.vsctl("clear", "Bridge", node.ovs.bridge, "flow_tables")
+        made.delete().silent()
+    running_pod(node, port, ALONE).delete().silent()

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,13 +12,18 @@
 namespace kuryr::controller::ovn {
 
 /// Bounds the endpoints of a namespace's Services together, because each of them stands in the
-/// database and on every node. Each row of a node that a local Service needs counts as kRow
-/// endpoints. So no namespace takes room from another one. A Service that would exceed the bound
-/// waits until others of its namespace need less. Not thread-safe.
+/// database and on every node. What else a Service needs counts as endpoints, too. So no namespace
+/// takes room from another one. A Service that would exceed the bound waits until others of its
+/// namespace need less. Not thread-safe.
 class EndpointBudget {
  public:
-  /// A row has some 400 bytes where an endpoint has 25.
+  /// A row of a node that a local Service needs has some 400 bytes where an endpoint has 25.
   static constexpr size_t kRow = 16;
+  /// A port at a cluster IP, with or without endpoints. Each node has two flows of it for each
+  /// node's switch, and one of each endpoint.
+  static constexpr size_t kVip = 8;
+  /// The most ports at cluster IPs of one Service.
+  static constexpr size_t kMostVips = 500;
 
   explicit EndpointBudget(size_t most) : most_(most) {}
 
@@ -27,13 +33,25 @@ class EndpointBudget {
   /// among them.
   [[nodiscard]] std::vector<Form> Take(const std::string& name, const Service& service);
 
+  /// Which field of the Service makes it wait, and what helps; nullopt: it does not wait.
+  [[nodiscard]] std::optional<std::string> WhyNotBalanced(const std::string& name) const;
+  /// How many Services wait.
+  [[nodiscard]] size_t waiting() const noexcept { return waiting_.size(); }
+
  private:
-  [[nodiscard]] bool Admit(const std::string& name, const Service& service);
+  struct Waiting {
+    Service service;
+    size_t vips;
+    size_t cost;  ///< in endpoints
+  };
+
+  void Forget(const std::string& name);
+  [[nodiscard]] bool Admit(const std::string& name, const Waiting& wanted);
 
   const size_t most_;
   std::map<std::string, size_t> used_;      ///< by namespace
   std::map<std::string, size_t> admitted_;  ///< by Service
-  std::map<std::string, Service> waiting_;
+  std::map<std::string, Waiting> waiting_;
 };
 
 }  // namespace kuryr::controller::ovn

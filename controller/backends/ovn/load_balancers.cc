@@ -89,14 +89,32 @@ WantedRow ServiceGroupRow(const std::string& cluster) {
   return {.key = ServiceGroup(), .values = {{"name", cluster + "/services"}}};
 }
 
-LoadBalancers::LoadBalancers(std::string cluster, const std::vector<RowKey>& shared)
-    : cluster_(std::move(cluster)) {
+LoadBalancers::LoadBalancers(const OvnOptions& options, const std::vector<RowKey>& shared)
+    : cluster_(options.cluster), hashes_clients_(options.is_userspace) {
   shared_.reserve(shared.size());
   for (const RowKey& key : shared) shared_.push_back(PlaceOn(key));
 }
 
 std::vector<RowKey> LoadBalancers::PrefixesOf(const std::string& service) {
   return {{kLoadBalancer, service + "/"}, {kStaticRoute, DropPrefix(service)}};
+}
+
+/// UDP has no end that a client would notice, so OVN forgets what leads to an endpoint that is
+/// gone. TCP's connections are left to their ends, as kube-proxy does.
+std::map<std::string, std::optional<std::string>> LoadBalancers::OptionsOf(
+    const Service& facts, std::string_view protocol) const {
+  std::map<std::string, std::optional<std::string>> options = {
+      {"reject", "true"}, {"affinity_timeout", std::nullopt}, {"ct_flush", std::nullopt}};
+  if (protocol == "udp") options["ct_flush"] = "true";
+  if (facts.affinity && !hashes_clients_)
+    options["affinity_timeout"] = std::to_string(facts.affinity->count());
+  return options;
+}
+
+/// At its switch, a pod has one MAC for both families.
+std::set<std::string> LoadBalancers::SelectionOf(const Service& facts) const {
+  if (facts.affinity && hashes_clients_) return {"eth_src"};
+  return {};
 }
 
 void LoadBalancers::Append(const std::string& service, const std::string& suffix,
@@ -107,15 +125,12 @@ void LoadBalancers::Append(const std::string& service, const std::string& suffix
     if (vips.empty()) continue;
     std::string name = service;
     name.append("/").append(protocol).append(suffix);
-    WantedRow row = {
-        .key = {kLoadBalancer, name},
-        .values = {{"name", cluster_ + "/" + name}, {"protocol", protocol}},
-        .maps = {{"options", {{"reject", "true"}, {"affinity_timeout", std::nullopt}}}},
-        .whole_maps = {{"vips", std::move(vips)}},
-        .places = places};
-    if (facts.affinity)
-      row.maps["options"]["affinity_timeout"] = std::to_string(facts.affinity->count());
-    rows.push_back(std::move(row));
+    rows.push_back({.key = {kLoadBalancer, name},
+                    .values = {{"name", cluster_ + "/" + name}, {"protocol", protocol}},
+                    .maps = {{"options", OptionsOf(facts, protocol)}},
+                    .whole_maps = {{"vips", std::move(vips)}},
+                    .sets = {{"selection_fields", SelectionOf(facts)}},
+                    .places = places});
   }
 }
 

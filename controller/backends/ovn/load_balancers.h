@@ -1,10 +1,14 @@
 #pragma once
 
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "controller/backends/ovn/northbound/wanted_row.h"
+#include "controller/backends/ovn/ovn_options.h"
 #include "controller/plan/service.h"
 
 namespace kuryr::controller::ovn {
@@ -20,7 +24,7 @@ namespace kuryr::controller::ovn {
 class LoadBalancers {
  public:
   /// `shared` are the switches that nodes share.
-  LoadBalancers(std::string cluster, const std::vector<RowKey>& shared);
+  LoadBalancers(const OvnOptions& options, const std::vector<RowKey>& shared);
 
   /// `service` is NAMESPACE/NAME. A port without endpoints refuses connections, but not at the
   /// switches of nodes if the Service is local.
@@ -30,11 +34,18 @@ class LoadBalancers {
   [[nodiscard]] static std::vector<RowKey> PrefixesOf(const std::string& service);
 
  private:
+  [[nodiscard]] std::map<std::string, std::optional<std::string>> OptionsOf(
+      const Service& facts, std::string_view protocol) const;
+  [[nodiscard]] std::set<std::string> SelectionOf(const Service& facts) const;
   /// Appends the rows NAMESPACE/NAME/PROTOCOL, with the suffix after that.
   void Append(const std::string& service, const std::string& suffix, const Service& facts,
               const std::vector<Place>& places, std::vector<WantedRow>& rows) const;
 
   const std::string cluster_;
+  /// With affinity, a digest of the client chooses the endpoint. Otherwise OVN learns each client,
+  /// and drops its first packet. Open vSwitch's conntrack in userspace translates the repeated SYN
+  /// before OVN looks for the client, so that OVN drops this one too, for ever.
+  const bool hashes_clients_;
   std::vector<Place> shared_;
 };
 

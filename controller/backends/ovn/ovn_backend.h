@@ -51,6 +51,7 @@ class OvnBackend final : public Backend,
   void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override { return pools_.Inventory(); }
   void Balance(const std::string& name, const Service& service) override;
+  [[nodiscard]] std::optional<std::string> WhyNotBalanced(const std::string& name) const override;
   void Enforce(const PolicyChanges& changes) override;
   [[nodiscard]] std::optional<std::string> FindRefusal(const std::string& name) const override;
   void SetClusterUid(const std::string& uid) override;

@@ -75,6 +75,7 @@ OvnOptions ReadOvnOptions(const ConfigFiles& files) {
   if (!IsDnsName(options.cluster))
     Refuse(cluster.where, "\"" + Printable(options.cluster) + "\" is no DNS name");
   options.balances_services = ReadServices(files.Find("ovn", "services"));
+  options.is_userspace = files.Find("os_vif_ovs", "datapath_type").value == "netdev";
   options.pools = pools::ReadPools(files, pools::NodeGateway::kRouter);
   CheckPools(files, options.pools);
   return options;

@@ -17,6 +17,7 @@ struct OvnOptions {
   std::string sb_connection;       ///< for ovn-trace, as nb_connection; empty: ovn-trace's own
   std::string cluster = "kuryr";   ///< marks the cluster's rows, and begins their names
   bool balances_services = false;  ///< OVN's load balancers, not kube-proxy, serve pods
+  bool is_userspace = false;  ///< the nodes' integration bridges are Open vSwitch's in userspace
   std::vector<pools::Pool> pools;
 };
 

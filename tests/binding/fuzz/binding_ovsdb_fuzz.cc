@@ -80,9 +80,9 @@ void Ask(uint8_t what) {
     case 8:
       return void(ovs.WaitUntilUp(kPort, {.config = 2}, deadline));
     case 9:
-      return PortWiring(remote, nullptr, WaitForWiring::kAuto).Wait({kPlanned}, deadline);
+      return PortWiring(remote, {}, WaitForWiring::kAuto).Wait({kPlanned}, deadline);
     case 10:
-      return void(PortWiring(remote, nullptr, WaitForWiring::kAuto).Describe({kPlanned}, deadline));
+      return void(PortWiring(remote, {}, WaitForWiring::kAuto).Describe({kPlanned}, deadline));
     case 11:
       return void(FindTunnel(remote, deadline));
     case 12:

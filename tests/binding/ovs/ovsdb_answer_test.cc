@@ -116,7 +116,7 @@ const std::map<std::string, std::function<void(OpenVSwitch&)>> kRequests = {
     {"ListBridges", [](OpenVSwitch&) { (void)ListBridges(LyingServer::kRemote, Soon()); }},
     {"DescribeWiring",
      [](OpenVSwitch&) {
-       (void)PortWiring(LyingServer::kRemote, nullptr, WaitForWiring::kAuto)
+       (void)PortWiring(LyingServer::kRemote, {}, WaitForWiring::kAuto)
            .Describe({{.owner = {}, .bridge = "br-int"}}, Soon());
      }},
 };

@@ -48,7 +48,7 @@ class PortWiringTest : public test::NetnsTest {
     return {{.owner = {{"kuryr-container-id", "c1"}}, .bridge = "br-int"}};
   }
   PortWiring Wiring(WaitForWiring wait = WaitForWiring::kAuto) {
-    return {ovs_->remote(), nullptr, wait, 30s};
+    return {ovs_->remote(), {.ovsdb = nullptr, .flows = &flows_}, wait, 30s};
   }
   std::string Describe(WaitForWiring wait = WaitForWiring::kAuto) {
     return Wiring(wait).Describe(Ports(), Deadline::After(30s));
@@ -64,6 +64,7 @@ class PortWiringTest : public test::NetnsTest {
   }
 
   std::optional<test::PrivateOvs> ovs_;
+  OpenFlowConnections flows_;
 };
 
 TEST_F(PortWiringTest, NobodyIsWaitedForWhereNobodyProgramsTheBridge) {
@@ -132,6 +133,26 @@ TEST_F(PortWiringTest, TheDeadlineNamesWhoIsMissingAndWhere) {
   EXPECT_THAT(said, AllOf(HasSubstr("timed out: OVN has not claimed the port tap1 on bridge "
                                     "br-int"),
                           HasSubstr("ovn-controller of this node")));
+}
+
+TEST_F(PortWiringTest, WhatOvnHasClaimedNeedsFlows) {
+  SetNode("ovn-remote=\"tcp:192.0.2.1:6642\"");
+  ovs_->Vsctl({"set", "Bridge", "br-int", "datapath_type=netdev", "--", "set", "Interface", "tap1",
+               "type=internal"});
+  Claim();
+  const std::string said = test::SaidAtDeadline<NotWired>(
+      [&](const Deadline& deadline) { Wiring().Wait(Ports(), deadline); });
+  EXPECT_THAT(said,
+              HasSubstr("timed out: OVN has claimed port tap1, and bridge br-int has no flows of "
+                        "it: ovs-vswitchd refuses those of ovn-controller"));
+  auto waiting = StartToWait();
+
+  const std::string number = ovs_->Vsctl({"get", "Interface", "tap1", "ofport"});
+  test::RunProgram(
+      {.argv = {"ovs-ofctl", "add-flow", "unix:" + (ovs_->folder() / "br-int.mgmt").string(),
+                "in_port=" + number + " actions=drop"}});
+
+  EXPECT_NO_THROW(waiting.get());
 }
 
 TEST_F(PortWiringTest, BeingCancelledEndsTheWait) {

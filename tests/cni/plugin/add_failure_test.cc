@@ -372,7 +372,7 @@ TEST_F(AddFailureTest, ThePartThatIsMissingAtTheDeadlineIsNamed) {
   Annotate(pod, Vif(pod, false));
   Process add(Call("ADD", pod));
   WaitUntilPlugged(pod);
-  ovs_->Vsctl({"--no-wait", "set", "Interface", pod.tap, "external_ids:ovn-installed=true"});
+  InstallAsOvn(pod);
   const json inactive = json::parse(add.Wait().out);
   EXPECT_EQ(inactive.value("code", 0), 11);
   EXPECT_THAT(inactive.value("msg", ""), HasSubstr("waited for its VIF to become active"));

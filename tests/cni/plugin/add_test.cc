@@ -95,7 +95,7 @@ TEST_F(AddTest, AnswersOnlyWhenOvnHasClaimedThePort) {
   WaitUntilPlugged(pod);
 
   EXPECT_THROW((void)add.Wait(std::chrono::milliseconds(100)), std::system_error);
-  ovs_->Vsctl({"--no-wait", "set", "Interface", pod.tap, "external_ids:ovn-installed=true"});
+  InstallAsOvn(pod);
   EXPECT_EQ(add.Wait().status, 0);
 }
 
@@ -115,7 +115,7 @@ TEST_F(AddTest, AnnouncesTheAddressesOnceOvnHasClaimedThePort) {
   EXPECT_THROW((void)add.Wait(std::chrono::milliseconds(100)), std::system_error);
   EXPECT_THAT(capture->Take(), Each(Not(Truly(is_arp))));
 
-  ovs_->Vsctl({"--no-wait", "set", "Interface", pod.tap, "external_ids:ovn-installed=true"});
+  InstallAsOvn(pod);
 
   EXPECT_EQ(add.Wait().status, 0);
   EXPECT_THAT(capture->Take(), Contains(Truly(is_arp)));

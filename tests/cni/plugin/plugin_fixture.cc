@@ -203,6 +203,15 @@ void PluginTest::ExpectNothingLeft() {
   EXPECT_EQ(Records(), std::vector<std::string>());
 }
 
+void PluginTest::InstallAsOvn(const TestPod& pod) {
+  const std::string bridge = ovs_->Vsctl({"iface-to-br", pod.tap});
+  const std::string number = ovs_->Vsctl({"get", "Interface", pod.tap, "ofport"});
+  (void)RunProgram(
+      {.argv = {"ovs-ofctl", "add-flow", "unix:" + (ovs_->folder() / (bridge + ".mgmt")).string(),
+                "in_port=" + number + " actions=normal"}});
+  ovs_->Vsctl({"--no-wait", "set", "Interface", pod.tap, "external_ids:ovn-installed=true"});
+}
+
 void PluginTest::WaitUntilPlugged(const TestPod& pod) {
   ovs_->Vsctl({"--timeout=20", "wait-until", "Interface", pod.tap, "ofport>0"});
 }

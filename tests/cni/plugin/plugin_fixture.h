@@ -78,6 +78,8 @@ class PluginTest : public NetnsTest {
   void ExpectNothingLeft();
   /// Blocks until OVS has the pod's port.
   void WaitUntilPlugged(const TestPod& pod);
+  /// Makes a flow of the pod's port, and says so, as ovn-controller does.
+  void InstallAsOvn(const TestPod& pod);
 
   std::filesystem::path work_;
   std::unique_ptr<PrivateOvs> ovs_;

@@ -17,8 +17,13 @@ using watcher::EventType;
 class Balancer : public ServiceBalancer {
  public:
   void Balance(const std::string& name, const Service& service) override { told[name] = service; }
+  std::optional<std::string> WhyNotBalanced(const std::string& name) const override {
+    const auto refusal = refused.find(name);
+    return refusal == refused.end() ? std::nullopt : std::optional(refusal->second);
+  }
 
   std::map<std::string, Service> told;
+  std::map<std::string, std::string> refused;
 };
 
 class ServicesTest : public ::testing::Test {
@@ -35,7 +40,15 @@ class ServicesTest : public ::testing::Test {
     return {.address = IpAddress::Parse(address).value(), .port = port, .node = node};
   }
 
-  Services services_;
+  /// The first endpoint's conditions are those.
+  json SliceWith(const std::string& conditions) const {
+    json slice = slice_;
+    slice["endpoints"][0]["conditions"] = json::parse(conditions);
+    return slice;
+  }
+
+  std::vector<std::string> woken_;
+  Services services_{[this](const std::string& key) { woken_.push_back(key); }};
   Balancer balancer_;
   const json service_ = json::parse(R"({"kind": "Service", "apiVersion": "v1",
       "metadata": {"namespace": "team", "name": "web"},
@@ -64,6 +77,142 @@ TEST_F(ServicesTest, HaveTheirReadyEndpoints) {
   EXPECT_EQ(web().ports[1].protocol, "udp");
   EXPECT_THAT(web().ports[1].endpoints, ElementsAre(At("10.4.0.2", 5353), At("10.4.0.4", 5353)));
   EXPECT_EQ(web().affinity, std::nullopt);
+}
+
+TEST_F(ServicesTest, EndpointThatServesAtItsEndIsUsedWhereNoneIsReady) {
+  json slice = SliceWith(R"({"ready": false, "serving": true, "terminating": true})");
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice);
+  EXPECT_THAT(web().ports[0].endpoints, ElementsAre(At("10.4.0.4", 8080)));
+
+  slice["endpoints"].erase(2);
+  Tell(EventType::kModified, slice);
+  EXPECT_THAT(web().ports[0].endpoints, ElementsAre(At("10.4.0.2", 8080)));
+
+  slice["endpoints"][0]["conditions"]["serving"] = false;
+  Tell(EventType::kModified, slice);
+  EXPECT_THAT(web().ports[0].endpoints, IsEmpty());
+}
+
+TEST_F(ServicesTest, EachPortHasEndpointsThatServeAtTheirEnd) {
+  json ending = SliceWith(R"({"ready": false, "serving": true, "terminating": true})");
+  ending["endpoints"].erase(2);
+  json ready = slice_;
+  ready["metadata"]["name"] = "web-2";
+  ready["ports"].erase(1);
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, ending);
+  Tell(EventType::kAdded, ready);
+
+  EXPECT_THAT(web().ports[0].endpoints, ElementsAre(At("10.4.0.2", 8080), At("10.4.0.4", 8080)));
+  EXPECT_THAT(web().ports[1].endpoints, ElementsAre(At("10.4.0.2", 5353)));
+}
+
+TEST_F(ServicesTest, LocalOnesHaveEndpointsThatServeAtTheirEndByNode) {
+  json service = service_;
+  service["spec"]["internalTrafficPolicy"] = "Local";
+  json slice = SliceWith(R"({"ready": false, "serving": true, "terminating": true})");
+  slice["endpoints"][0]["nodeName"] = "n1";
+  slice["endpoints"][2]["nodeName"] = "n2";
+  Tell(EventType::kAdded, service);
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_THAT(web().ports[0].endpoints,
+              ElementsAre(At("10.4.0.2", 8080, "n1"), At("10.4.0.4", 8080, "n2")));
+}
+
+TEST_F(ServicesTest, AddressOfAPodThatIsNotReadyIsNotItsFormerPods) {
+  json former = SliceWith(R"({"ready": false, "serving": true, "terminating": true})");
+  former["endpoints"].erase(2);
+  json next = SliceWith(R"({"ready": false, "serving": false, "terminating": false})");
+  next["metadata"]["name"] = "web-2";
+  next["endpoints"].erase(2);
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, former);
+  Tell(EventType::kAdded, next);
+
+  EXPECT_THAT(web().ports[0].endpoints, IsEmpty());
+}
+
+TEST_F(ServicesTest, AreLeftToOthersByTheirLabels) {
+  for (const char* label :
+       {"service.kubernetes.io/service-proxy-name", "service.kubernetes.io/headless"}) {
+    Tell(EventType::kAdded, service_);
+    Tell(EventType::kAdded, slice_);
+    ASSERT_THAT(web().cluster_ips, SizeIs(2));
+
+    json service = service_;
+    service["metadata"]["labels"][label] = "";
+    Tell(EventType::kModified, service);
+    EXPECT_THAT(web().cluster_ips, IsEmpty()) << label;
+
+    Tell(EventType::kModified, service_);
+    ASSERT_THAT(web().ports.at(0).endpoints, SizeIs(2));
+    json slice = slice_;
+    slice["metadata"]["labels"][label] = "";
+    Tell(EventType::kModified, slice);
+    EXPECT_THAT(web().ports.at(0).endpoints, IsEmpty()) << label;
+  }
+}
+
+TEST_F(ServicesTest, AddressesThatNoHostHasArePassedOver) {
+  json slice = slice_;
+  slice["endpoints"] = json::array();
+  for (const char* address :
+       {"0.0.0.0", "0.0.0.1", "000.000.000.000", "127.0.0.1", "169.254.0.1", "224.0.0.1",
+        "239.1.2.3", "255.255.255.255", "::", "::1", "0:0:0:0:0:0:0:0", "::0.0.0.0",
+        "::ffff:0.0.0.0", "::ffff:0:0", "::ffff:10.4.0.2", "fe80::1", "ff02::1", "10.4.0.9"})
+    slice["endpoints"].push_back({{"addresses", {address}}});
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_THAT(web().ports[0].endpoints, ElementsAre(At("10.4.0.9", 8080)));
+}
+
+TEST_F(ServicesTest, PortWithoutANumberHasNoEndpoint) {
+  json slice = slice_;
+  slice["ports"][0]["port"] = nullptr;
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_THAT(web().ports[0].endpoints, IsEmpty());
+  EXPECT_THAT(web().ports[1].endpoints, SizeIs(2));
+}
+
+TEST_F(ServicesTest, PortsOfSlicesMayHaveDifferentNumbers) {
+  json other = slice_;
+  other["metadata"]["name"] = "web-2";
+  other["ports"][0]["port"] = 9090;
+  other["endpoints"] = json::parse(R"([{"addresses": ["10.4.0.5"]}])");
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice_);
+  Tell(EventType::kAdded, other);
+
+  EXPECT_THAT(web().ports[0].endpoints,
+              ElementsAre(At("10.4.0.2", 8080), At("10.4.0.4", 8080), At("10.4.0.5", 9090)));
+}
+
+TEST_F(ServicesTest, WakeTheKeyOfWhatIsNotBalanced) {
+  Tell(EventType::kAdded, service_);
+  EXPECT_THAT(woken_, IsEmpty());
+  balancer_.refused["team/web"] = "spec.ports: too many";
+
+  Tell(EventType::kModified, service_);
+
+  EXPECT_THAT(woken_, ElementsAre("service:team/web"));
+  EXPECT_EQ(ServiceNameIn(woken_.at(0)), "team/web");
+  EXPECT_EQ(ServiceNameIn("team/web"), std::nullopt);
+}
+
+TEST_F(ServicesTest, TellEachMessageOnce) {
+  json service = service_;
+  service["metadata"]["uid"] = "7";
+  Tell(EventType::kAdded, service);
+
+  EXPECT_EQ(services_.UidForNews("team/web", "too many"), "7");
+  EXPECT_EQ(services_.UidForNews("team/web", "too many"), std::nullopt);
+  EXPECT_EQ(services_.UidForNews("team/web", "far too many"), "7");
+  EXPECT_EQ(services_.UidForNews("team/other", "too many"), std::nullopt);
 }
 
 TEST_F(ServicesTest, SliceMayComeFirst) {
@@ -186,6 +335,21 @@ TEST_F(ServicesTest, MalformedFieldsArePassedOver) {
            "ports": 7, "endpoints": [7, {"addresses": 7}, {"addresses": [7]}]})");
 
   EXPECT_THAT(web().cluster_ips, IsEmpty());
+}
+
+TEST_F(ServicesTest, EndpointsThatAreLookedAtHaveABound) {
+  json slice = slice_;
+  slice["endpoints"] = json::array();
+  for (size_t i = 0; i <= Services::kMostLooks; ++i) {
+    slice["endpoints"].push_back({{"addresses",
+                                   {"10." + std::to_string(i / 62'500) + "." +
+                                    std::to_string(i / 250 % 250) + "." + std::to_string(i % 250)}},
+                                  {"conditions", {{"ready", i == Services::kMostLooks}}}});
+  }
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_THAT(web().ports.at(0).endpoints, IsEmpty());
 }
 
 TEST_F(ServicesTest, EndpointsHaveABound) {

@@ -55,6 +55,7 @@ class NodeReconcilerTest : public ::testing::Test {
                     .metrics = metrics_,
                     .nodes = nodes_,
                     .node_network = options_,
+                    .service_cidrs = services_,
                     .needs = {},
                     .ask_for_absent = [] {}},
                    writer_)
@@ -69,6 +70,7 @@ class NodeReconcilerTest : public ::testing::Test {
   Reporter reporter_{true};
   RoundMetrics metrics_;
   const NodeNetworkOptions options_;
+  const ServiceCidrs services_{{}};
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, pods_, [] { return true; }};
 };

@@ -87,12 +87,14 @@ class ReconcilerTest : public ::testing::Test {
   Namespaces namespaces_{[this](const std::string& key) { queue_.Add(key); }};
   NodeStore node_store_{[](const std::string&) {}};
   NodeNetworkOptions node_network_;
+  ServiceCidrs service_cidrs_{{}};
   Reconciler::Shared shared_{{.backend = backend_,
                               .queue = queue_,
                               .reporter = reporter_,
                               .metrics = metrics_,
                               .nodes = node_store_,
                               .node_network = node_network_,
+                              .service_cidrs = service_cidrs_,
                               .needs = {},
                               .ask_for_absent = [] {}},
                              store_,

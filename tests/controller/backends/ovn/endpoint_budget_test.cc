@@ -6,7 +6,12 @@ namespace kuryr::controller::ovn {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Optional;
 using ::testing::Pair;
+
+constexpr size_t kVip = EndpointBudget::kVip;
+constexpr size_t kVips = EndpointBudget::kMostVips;
 
 Service WithEndpoints(uint16_t count) {
   ServicePort port{.protocol = "tcp", .port = 80, .endpoints = {}};
@@ -19,30 +24,67 @@ Service WithEndpoints(uint16_t count) {
           .ports = {port}};
 }
 
+Service WithPorts(size_t count) {
+  Service service = WithEndpoints(0);
+  service.ports.resize(count, service.ports[0]);
+  return service;
+}
+
 TEST(EndpointBudgetTest, ServicesThatFitAreBalanced) {
-  EndpointBudget budget(3);
+  EndpointBudget budget(2 * kVip + 2);
 
   EXPECT_THAT(budget.Take("a/one", WithEndpoints(2)), ElementsAre(Pair("a/one", WithEndpoints(2))));
-  EXPECT_THAT(budget.Take("a/two", WithEndpoints(1)), ElementsAre(Pair("a/two", WithEndpoints(1))));
   EXPECT_THAT(budget.Take("a/two", WithEndpoints(0)), ElementsAre(Pair("a/two", WithEndpoints(0))));
+  EXPECT_EQ(budget.WhyNotBalanced("a/one"), std::nullopt);
+  EXPECT_EQ(budget.waiting(), 0U);
 }
 
 TEST(EndpointBudgetTest, OneThatExceedsItWaitsForOthers) {
-  EndpointBudget budget(3);
+  EndpointBudget budget(2 * kVip + 3);
   (void)budget.Take("a/one", WithEndpoints(2));
 
   EXPECT_THAT(budget.Take("a/two", WithEndpoints(2)), ElementsAre(Pair("a/two", Service())));
+  EXPECT_EQ(budget.waiting(), 1U);
+  EXPECT_THAT(budget.WhyNotBalanced("a/two"), Optional(HasSubstr("more than 19 endpoints")));
   EXPECT_THAT(budget.Take("a/three", WithEndpoints(1)),
               ElementsAre(Pair("a/three", WithEndpoints(1))));
   EXPECT_THAT(budget.Take("a/one", Service()),
               ElementsAre(Pair("a/one", Service()), Pair("a/two", WithEndpoints(2))));
+  EXPECT_EQ(budget.WhyNotBalanced("a/two"), std::nullopt);
 }
 
 TEST(EndpointBudgetTest, NamespacesTakeNothingFromEachOther) {
-  EndpointBudget budget(3);
+  EndpointBudget budget(kVip + 3);
   (void)budget.Take("a/one", WithEndpoints(3));
 
   EXPECT_THAT(budget.Take("b/one", WithEndpoints(3)), ElementsAre(Pair("b/one", WithEndpoints(3))));
+}
+
+TEST(EndpointBudgetTest, PortsWithoutEndpointsCount) {
+  EndpointBudget budget(10 * kVip);
+
+  EXPECT_THAT(budget.Take("a/one", WithPorts(10)), ElementsAre(Pair("a/one", WithPorts(10))));
+  EXPECT_THAT(budget.Take("a/two", WithPorts(1)), ElementsAre(Pair("a/two", Service())));
+}
+
+TEST(EndpointBudgetTest, ServiceMayHaveSoManyPortsAtAddresses) {
+  EndpointBudget budget(3 * kVips * kVip);
+  Service dual = WithPorts(kVips / 2);
+  dual.cluster_ips.push_back(IpAddress::Parse("fd00:96::9").value());
+
+  EXPECT_THAT(budget.Take("a/dual", dual), ElementsAre(Pair("a/dual", dual)));
+  dual.ports.push_back(dual.ports[0]);
+  EXPECT_THAT(budget.Take("a/dual", dual), ElementsAre(Pair("a/dual", Service())));
+  EXPECT_THAT(budget.WhyNotBalanced("a/dual"),
+              Optional(HasSubstr("spec.ports: 251 ports at 2 addresses; a Service may have 500")));
+}
+
+TEST(EndpointBudgetTest, HeadlessServicesCountNothing) {
+  EndpointBudget budget(0);
+  Service headless = WithEndpoints(1);
+  headless.cluster_ips.clear();
+
+  EXPECT_THAT(budget.Take("a/one", headless), ElementsAre(Pair("a/one", headless)));
 }
 
 TEST(EndpointBudgetTest, EachRowOfANodeCountsAsManyEndpoints) {
@@ -52,14 +94,14 @@ TEST(EndpointBudgetTest, EachRowOfANodeCountsAsManyEndpoints) {
   local.ports[0].endpoints[1].node = "n2";
   local.ports.push_back(local.ports[0]);
   local.ports.back().protocol = "udp";
-  const size_t cost = 2 * 3 + 4 * EndpointBudget::kRow;
+  const size_t cost = 2 * (3 + kVip) + 4 * EndpointBudget::kRow;
 
   EXPECT_THAT(EndpointBudget(cost).Take("a/one", local), ElementsAre(Pair("a/one", local)));
   EXPECT_THAT(EndpointBudget(cost - 1).Take("a/one", local), ElementsAre(Pair("a/one", Service())));
 }
 
 TEST(EndpointBudgetTest, OneThatGrowsPastItIsBalancedNoMore) {
-  EndpointBudget budget(3);
+  EndpointBudget budget(kVip + 3);
   (void)budget.Take("a/one", WithEndpoints(2));
 
   EXPECT_THAT(budget.Take("a/one", WithEndpoints(4)), ElementsAre(Pair("a/one", Service())));

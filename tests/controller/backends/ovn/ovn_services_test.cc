@@ -49,6 +49,8 @@ TEST_F(OvnServicesTest, AreLoadBalancersOfAllSwitches) {
   EXPECT_THAT(Column("Load_Balancer", "vips", "name=kuryr/team/web/tcp").at(0),
               HasSubstr("[fd00:96::7]:80=[fd00:4::2]:8080"));
   EXPECT_THAT(Column("Load_Balancer", "options", "name=kuryr/team/web/udp"),
+              ElementsAre("affinity_timeout=30 ct_flush=true reject=true"));
+  EXPECT_THAT(Column("Load_Balancer", "options", "name=kuryr/team/web/tcp"),
               ElementsAre("affinity_timeout=30 reject=true"));
   const auto group = Column("Load_Balancer_Group", "_uuid");
   ASSERT_THAT(group, SizeIs(1));
@@ -76,6 +78,36 @@ TEST_F(OvnServicesTest, FollowTheirEndpoints) {
   EXPECT_THAT(Column("Load_Balancer", "options"), ElementsAre("reject=true"));
   backend->Balance("team/web", {});
   EXPECT_TRUE(AwaitBalancers({}));
+}
+
+TEST_F(OvnServicesTest, DigestOfTheClientChoosesItsEndpointInUserspace) {
+  const auto backend = Make("[ovn]\nservices = ovn\n[os_vif_ovs]\ndatapath_type = netdev\n");
+  backend->Balance("team/web", web_);
+
+  ASSERT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/udp"}));
+  EXPECT_THAT(Column("Load_Balancer", "selection_fields"), ElementsAre("eth_src", "eth_src"));
+  EXPECT_THAT(Column("Load_Balancer", "options"), Each(Not(HasSubstr("affinity_timeout"))));
+
+  Service changed = web_;
+  changed.affinity.reset();
+  backend->Balance("team/web", changed);
+  EXPECT_TRUE(Await([] { return Column("Load_Balancer", "selection_fields").empty(); }));
+}
+
+TEST_F(OvnServicesTest, OneOfTooManyPortsIsNotBalanced) {
+  const auto backend = Make("[ovn]\nservices = ovn\n");
+  backend->Balance("team/web", web_);
+  ASSERT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/udp"}));
+  Service large = web_;
+  large.ports.resize(EndpointBudget::kMostVips, large.ports[1]);
+
+  backend->Balance("team/web", large);
+
+  EXPECT_TRUE(AwaitBalancers({}));
+  EXPECT_THAT(backend->WhyNotBalanced("team/web").value_or(""), HasSubstr("spec.ports: 500 ports"));
+  service::MetricsText text;
+  backend->WriteTo(text);
+  EXPECT_THAT(text.text(), HasSubstr("\nkuryr_controller_services_not_balanced 1\n"));
 }
 
 TEST_F(OvnServicesTest, OthersBalancersOfASwitchStay) {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/thread_annotations.h"
+#include "watcher/event_pipeline.h"
+
+namespace kuryr::controller {
+
+/// The networks of the cluster's Services: those of kuryr.conf, and those of ServiceCIDRs, which a
+/// Kubernetes of 1.33 or later has. Thread-safe. (k8s.io/api networking/v1)
+class ServiceCidrs : public watcher::ResourceEventHandler {
+ public:
+  explicit ServiceCidrs(std::vector<IpNetwork> configured)
+      : ResourceEventHandler("ServiceCIDR"), configured_(std::move(configured)) {}
+
+  /// The configured ones first. None of the others is within another one.
+  [[nodiscard]] std::vector<IpNetwork> All() const EXCLUDES(mutex_);
+
+ protected:
+  void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  void OnDeleted(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+
+ private:
+  const std::vector<IpNetwork> configured_;
+  mutable Mutex mutex_;
+  std::map<std::string, std::vector<IpNetwork>> objects_ GUARDED_BY(mutex_);  ///< by name
+};
+
+}  // namespace kuryr::controller
