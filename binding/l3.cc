@@ -95,6 +95,12 @@ void EnableIpv6(const std::string& conf) {
   SetSysctl("net/ipv6/conf/" + conf + "/disable_ipv6", '0');
 }
 
+/// In the calling thread's namespace. IPv4 accepts redirects where either `all` or the link does.
+void RefuseRedirects(const std::string& ifname) {
+  for (const std::string& conf : {std::string("all"), ifname})
+    SetSysctl("net/ipv4/conf/" + conf + "/accept_redirects", '0');
+}
+
 void SetLoopbackUp(RouteSocket& socket) {
   const std::optional<Link> loopback = socket.GlanceAt("lo");
   if (loopback && !loopback->up) socket.SetUp(*loopback);
@@ -244,16 +250,28 @@ L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
   const vif::Network& network = vif::Required(vif.network, "$.network");
   if (!network.subnets.has_value()) return plan;
   size_t number = 0;
+  bool has_ipv6 = false;
   for (const vif::Subnet& subnet : *network.subnets) {
     const std::string path = "$.network.subnets[" + std::to_string(number++) + "]";
     PlanAddresses(vif, subnet, path, plan);
     PlanRoutes(subnet, path, plan);
     PlanNameservers(subnet, plan);
+    has_ipv6 = has_ipv6 || subnet.cidr->address.family == IpFamily::kIpv6;
   }
+  plan.is_advertised = has_ipv6 && FindIpv6(plan) == nullptr;
   for (LinkRoute& route : plan.routes)
     route.gateway_on_link = route.gateway && !IsReachable(plan, *route.gateway);
   RequireNextHops(plan, "$.network.subnets");
   return plan;
+}
+
+void RefuseAdvertisements(const Netns& netns, const std::string& ifname, const L3Plan& plan) {
+  if (plan.addresses.empty() && !plan.is_awaited) return;
+  const NetnsGuard guard(netns);
+  RefuseRedirects(ifname);
+  if (plan.is_advertised) return;
+  for (const char* setting : {"accept_ra", "autoconf", "accept_redirects"})
+    SetSysctl("net/ipv6/conf/" + ifname + "/" + setting, '0');
 }
 
 void ConfigureL3(const Netns& netns, const std::string& ifname, const L3Plan& plan, L3Scope scope) {
@@ -264,7 +282,10 @@ void ConfigureL3(const Netns& netns, const std::string& ifname, const L3Plan& pl
     const char* where = scope == L3Scope::kPod ? " in the pod" : " on the host";
     ThrowErrno(ENODEV, "configure " + Printable(ifname) + where);
   }
-  if (scope == L3Scope::kPod) SetLoopbackUp(socket);
+  if (scope == L3Scope::kPod) {
+    SetLoopbackUp(socket);
+    RefuseAdvertisements(netns, link->name, plan);
+  }
   if (const L3Plan::Address* ipv6 = FindIpv6(plan)) {
     RequireMtuForIpv6(*link, ipv6->network);
     const NetnsGuard guard(netns);

@@ -27,6 +27,9 @@ struct L3Plan {
   bool is_default = false;             ///< the default VIF's routes win
   /// The addresses are known only once the interface is there: ConfigureL3 does nothing until then.
   bool is_awaited = false;
+  /// The plan has subnets of IPv6, and no address in them: routers advertise what the interface
+  /// has.
+  bool is_advertised = false;
 };
 
 /// The smallest MTU of a link with IPv6 addresses (RFC 8200, 5). Below it the kernel has no IPv6.
@@ -50,10 +53,17 @@ enum class L3Scope {
   kHost,  ///< the host's: only settings of the interface itself change
 };
 
+/// Has a pod's `ifname` take its addresses and routes from the plan alone: it accepts neither
+/// router advertisements nor redirects, which every neighbour can forge. A plan without addresses
+/// leaves the interface as it is, and one that `is_advertised` leaves IPv6. For a link that is
+/// still down, whatever its name is then. A kernel without a family is fine. Throws
+/// std::system_error. The calling thread visits `netns` meanwhile.
+void RefuseAdvertisements(const Netns& netns, const std::string& ifname, const L3Plan& plan);
 /// Gives `ifname`, which is up in `netns`, the addresses and routes of the plan. A route that
 /// exists stays as it is. Routes of the default VIF have the kernel's metric. Routes of other VIFs
 /// have 1024 and the link's index, so that two VIFs of one network do not take each other's away.
-/// Lifts disable_ipv6 (ip-sysctl) where an address is IPv6. May be repeated. Nothing is undone on
+/// Lifts disable_ipv6 (ip-sysctl) where an address is IPv6, and does as RefuseAdvertisements in a
+/// pod. May be repeated. Nothing is undone on
 /// failure, as all of it goes with the interface. Throws std::system_error that names the address
 /// or route and the interface, and the MTU that is too small for IPv6. The calling thread visits
 /// `netns` meanwhile.

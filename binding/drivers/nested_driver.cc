@@ -124,7 +124,9 @@ class NestedLinkPart final : public PodLinkPart {
       CreateVlan(site().host(), link, site().planned().vlan, attachment, site().config());
     }
     RouteSocket& inside = site().inside();
-    inside.SetNameAliasAndUp(Find(inside, link.name), ifname(), LinkMark{attachment}.ToString());
+    const Link made = Find(inside, link.name);
+    Prepare(made);
+    inside.SetNameAliasAndUp(made, ifname(), LinkMark{attachment}.ToString());
   }
   void Remove(const Attachment& owner) override {
     const auto pod = NetnsOf(owner);

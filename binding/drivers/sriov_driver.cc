@@ -213,9 +213,10 @@ class VfLinkPart final : public PodLinkPart {
   void Require() override {}
   void Make() override {
     RouteSocket& inside = site().inside();
+    const Link link = Find(inside, NameOnTheWay(vf_.vf()->address));
+    Prepare(link);
     inside.ChangeLink(
-        Find(inside, NameOnTheWay(vf_.vf()->address)),
-        {.mac = site().planned().mac, .mtu = vf_.mtu(), .name = ifname(), .up = true});
+        link, {.mac = site().planned().mac, .mtu = vf_.mtu(), .name = ifname(), .up = true});
   }
 
  private:

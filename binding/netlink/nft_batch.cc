@@ -120,6 +120,10 @@ void NftBatch::AddOutputChain(const std::string& chain) {
   AddChain(chain, "filter", NF_INET_LOCAL_OUT, NF_IP_PRI_FILTER);
 }
 
+void NftBatch::AddForwardChain(const std::string& chain) {
+  AddChain(chain, "filter", NF_INET_FORWARD, NF_IP_PRI_FILTER);
+}
+
 void NftBatch::FlushChain(const std::string& chain) {
   nl_msg& message = Append(NFT_MSG_DELRULE, 0);
   PutText(message, NFTA_RULE_TABLE, table_);

@@ -48,6 +48,8 @@ class NftBatch {
   void AddSourceNatChain(const std::string& chain);
   /// "type filter hook output priority filter"; fine when it is there already.
   void AddOutputChain(const std::string& chain);
+  /// "type filter hook forward priority filter"; fine when it is there already.
+  void AddForwardChain(const std::string& chain);
   void FlushChain(const std::string& chain);
   void AddRule(const std::string& chain, const NatRule& rule);
   /// Adds a rule of the expressions that `fill` puts (nft_message.h). `note`, of at most 255 bytes,

@@ -78,6 +78,10 @@ void Mask(nl_msg& rule, Bytes mask) {
 
 size_t SizeOf(IpFamily family) { return IpAddress{.family = family}.size(); }
 
+size_t SourceOffset(IpFamily family) {
+  return family == IpFamily::kIpv4 ? offsetof(ip, ip_src) : offsetof(ip6_hdr, ip6_src);
+}
+
 size_t DestinationOffset(IpFamily family) {
   return family == IpFamily::kIpv4 ? offsetof(ip, ip_dst) : offsetof(ip6_hdr, ip6_dst);
 }
@@ -96,6 +100,12 @@ void MatchAddress(nl_msg& rule, size_t offset, const IpNetwork& network) {
   LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, offset, size);
   Mask(rule, Bytes(mask).first(size));
   PutCompare(rule, Bytes(value).first(size));
+}
+
+std::array<uint8_t, IFNAMSIZ> LinkNameOf(const std::string& link) {
+  std::array<uint8_t, IFNAMSIZ> name{};
+  std::copy_n(link.begin(), std::min(link.size(), name.size() - 1), name.begin());
+  return name;
 }
 
 void PutVerdict(nl_msg& rule, uint32_t verdict) {
@@ -119,9 +129,10 @@ std::optional<IpAddress> FirstBehind(const IpNetwork& network) {
   return std::nullopt;
 }
 
-void LookUpDestination(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id,
-                       uint32_t flags) {
-  LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, DestinationOffset(family), SizeOf(family));
+/// The address at `offset` of the IP header.
+void LookUp(nl_msg& rule, size_t offset, size_t size, const std::string& set, uint32_t id,
+            uint32_t flags) {
+  LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, offset, size);
   PutExpression(rule, "lookup", [&] {
     PutText(rule, NFTA_LOOKUP_SET, set);
     PutNumber(rule, NFTA_LOOKUP_SET_ID, id);
@@ -171,20 +182,23 @@ void MatchFamily(nl_msg& rule, IpFamily family) {
 }
 
 void MatchSource(nl_msg& rule, const IpNetwork& network) {
-  const bool ipv4 = network.address.family == IpFamily::kIpv4;
-  MatchAddress(rule, ipv4 ? offsetof(ip, ip_src) : offsetof(ip6_hdr, ip6_src), network);
+  MatchAddress(rule, SourceOffset(network.address.family), network);
 }
 
 void MatchDestination(nl_msg& rule, const IpNetwork& network) {
   MatchAddress(rule, DestinationOffset(network.address.family), network);
 }
 
+void MatchSourceIn(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id) {
+  LookUp(rule, SourceOffset(family), SizeOf(family), set, id, 0);
+}
+
 void MatchDestinationIn(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id) {
-  LookUpDestination(rule, family, set, id, 0);
+  LookUp(rule, DestinationOffset(family), SizeOf(family), set, id, 0);
 }
 
 void MatchDestinationOutside(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id) {
-  LookUpDestination(rule, family, set, id, NFT_LOOKUP_F_INV);
+  LookUp(rule, DestinationOffset(family), SizeOf(family), set, id, NFT_LOOKUP_F_INV);
 }
 
 void MatchTranslated(nl_msg& rule) {
@@ -202,9 +216,12 @@ void MatchTranslated(nl_msg& rule) {
 
 void MatchOutput(nl_msg& rule, const std::string& link) {
   LoadMeta(rule, NFT_META_OIFNAME);
-  std::array<uint8_t, IFNAMSIZ> name{};
-  std::copy_n(link.begin(), std::min(link.size(), name.size() - 1), name.begin());
-  PutCompare(rule, name);
+  PutCompare(rule, LinkNameOf(link));
+}
+
+void MatchOtherInput(nl_msg& rule, const std::string& link) {
+  LoadMeta(rule, NFT_META_IIFNAME);
+  PutCompare(rule, LinkNameOf(link), NFT_CMP_NEQ);
 }
 
 void MatchRedirect(nl_msg& rule, IpFamily family) {

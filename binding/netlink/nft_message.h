@@ -32,6 +32,8 @@ void PutValue(nl_msg& message, int attribute, std::span<const uint8_t> value);
 void MatchFamily(nl_msg& rule, IpFamily family);
 void MatchSource(nl_msg& rule, const IpNetwork& network);
 void MatchDestination(nl_msg& rule, const IpNetwork& network);
+/// Matches where `set`, of the same message batch, has the source.
+void MatchSourceIn(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id);
 /// Matches where `set`, of the same message batch, has the destination; or where it has not.
 void MatchDestinationIn(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id);
 void MatchDestinationOutside(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id);
@@ -39,6 +41,8 @@ void MatchDestinationOutside(nl_msg& rule, IpFamily family, const std::string& s
 void MatchTranslated(nl_msg& rule);
 /// Matches packets that leave by the link of this name.
 void MatchOutput(nl_msg& rule, const std::string& link);
+/// Matches packets that came by another link, or by none.
+void MatchOtherInput(nl_msg& rule, const std::string& link);
 /// Matches redirects of ICMP, or of ICMPv6.
 void MatchRedirect(nl_msg& rule, IpFamily family);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "base/error.h"
@@ -36,12 +37,6 @@ std::string WhyImpossible(const IpNetwork& network) {
   return "";
 }
 
-/// `network` has no host bits.
-bool HasAny(const IpNetwork& network, const std::set<IpAddress>& addresses) {
-  const auto next = addresses.lower_bound(network.address);
-  return next != addresses.end() && network.Contains(*next);
-}
-
 /// `network` and `others` have no host bits, and the others do not overlap each other.
 bool OverlapsAny(const IpNetwork& network, const std::set<IpNetwork>& others) {
   const auto next = others.lower_bound(network);
@@ -49,10 +44,28 @@ bool OverlapsAny(const IpNetwork& network, const std::set<IpNetwork>& others) {
          (next != others.begin() && Collide(network, *std::prev(next)));
 }
 
-std::set<IpAddress> AddressesOfNodes(const NodePlan& plan) {
-  std::set<IpAddress> all(plan.addresses.begin(), plan.addresses.end());
-  for (const OtherNode& node : plan.others)
-    all.insert(node.addresses.begin(), node.addresses.end());
+template <typename Key>
+uint64_t SinceOf(const std::map<Key, uint64_t>& since, const Key& key) {
+  const auto known = since.find(key);
+  return known == since.end() ? 0 : known->second;
+}
+
+/// An InternalIP, and who was the first to say so.
+struct NodeAddress {
+  std::string node;
+  uint64_t since = 0;
+};
+
+std::map<IpAddress, NodeAddress> AddressesOfNodes(const NodePlan& plan) {
+  std::map<IpAddress, NodeAddress> all;
+  for (const IpAddress& own : plan.addresses) all.emplace(own, NodeAddress{.node = plan.name});
+  for (const OtherNode& node : plan.others) {
+    for (const IpAddress& address : node.addresses) {
+      const NodeAddress said = {node.name, SinceOf(node.addresses_since, address)};
+      const auto [known, is_new] = all.emplace(address, said);
+      if (!is_new && said.since < known->second.since) known->second = said;
+    }
+  }
   return all;
 }
 
@@ -73,6 +86,7 @@ class Judge {
     remote.is_shared = std::find(own_.begin(), own_.end(), remote.network) != own_.end();
     if (remote.is_shared) return remote;
     remote.refused = WhyRefused(remote.network);
+    Compare(remote, SinceOf(node.networks_since, network));
     if (!remote.refused.empty()) return remote;
     accepted_.insert(remote.network);
     const IpFamily family = network.address.family;
@@ -87,14 +101,29 @@ class Judge {
     if (std::string why = WhyImpossible(network); !why.empty()) return why;
     if (OverlapsAny(network, own_)) return "overlaps the network of this node's pods";
     if (OverlapsAny(network, plan_.options.service_cidrs)) return "overlaps the Services";
-    if (HasAny(network, nodes_)) return "has the InternalIP of a node in it";
     if (OverlapsAny(network, accepted_)) return "overlaps the network of another node's pods";
     return "";
   }
 
+  /// With the InternalIPs in the network, which is there since then.
+  void Compare(RemoteNetwork& remote, uint64_t since) const {
+    if (!remote.refused.empty()) return;
+    for (auto said = nodes_.lower_bound(remote.network.address);
+         said != nodes_.end() && remote.network.Contains(said->first); ++said) {
+      const std::string what =
+          "the InternalIP of " + Printable(said->second.node) + ", " + said->first.ToString() + ",";
+      if (said->second.since <= since) {
+        remote.refused = "has " + what + " in it";
+        return;
+      }
+      if (remote.ignored.empty())
+        remote.ignored = what + " is ignored: it came when the network was there";
+    }
+  }
+
   const NodePlan& plan_;
   const std::vector<IpNetwork> own_;
-  const std::set<IpAddress> nodes_;
+  const std::map<IpAddress, NodeAddress> nodes_;
   std::set<IpNetwork> accepted_;
 };
 
@@ -181,11 +210,22 @@ bool NodePlan::operator==(const NodePlan& other) const {
 }
 
 std::vector<RemoteNetwork> RemoteNetworksOf(const NodePlan& plan) {
+  struct Claim {
+    const OtherNode* node;
+    const IpNetwork* network;
+    uint64_t since;
+  };
+  std::vector<Claim> claims;
+  for (const OtherNode& node : plan.others) {
+    for (const IpNetwork& network : node.networks)
+      claims.push_back({&node, &network, SinceOf(node.networks_since, network)});
+  }
+  std::stable_sort(claims.begin(), claims.end(),
+                   [](const Claim& one, const Claim& other) { return one.since < other.since; });
   Judge judge(plan);
   std::vector<RemoteNetwork> all;
-  for (const OtherNode& node : plan.others) {
-    for (const IpNetwork& network : node.networks) all.push_back(judge.Decide(node, network));
-  }
+  all.reserve(claims.size());
+  for (const Claim& claim : claims) all.push_back(judge.Decide(*claim.node, *claim.network));
   return all;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,10 +38,14 @@ struct ManagementPort {
 [[nodiscard]] ManagementPort PlanManagementPort(const vif::PodVif& vif,
                                                 const BindingConfig& config);
 
+/// What another Node says of itself. Its kubelet may write that, and who is root there.
 struct OtherNode {
   std::string name;
   std::vector<IpAddress> addresses;  ///< its InternalIPs
   std::vector<IpNetwork> networks;   ///< of its pods
+  /// When it said so: later ones have larger numbers, those that are absent were first.
+  std::map<IpAddress, uint64_t> addresses_since;
+  std::map<IpNetwork, uint64_t> networks_since;
 
   bool operator==(const OtherNode&) const = default;
 };
@@ -71,11 +76,13 @@ struct RemoteNetwork {
   bool is_joined = false;        ///< `via` is the management port's gateway
   std::optional<IpAddress> via;  ///< that gateway, or else the node's InternalIP of the family
   std::string refused;           ///< why the network is left out of everything; or empty
+  std::string ignored;           ///< what a Node said later that contradicts it; or empty
 };
 /// Every network of every other node. One that would take packets for others from the node is
 /// refused: it overlaps the node's own pods or the Services, is wider than /8, link-local, loopback
-/// or multicast, has a node's InternalIP in it, or overlaps one of a node before it. In a network
-/// that is neither shared nor joined, the nodes lead packets to each other's pods.
+/// or multicast, has an InternalIP in it that no node said later, or overlaps a network that was
+/// there before it. In a network that is neither shared nor joined, the nodes lead packets to each
+/// other's pods. The oldest come first, then those of the first node by name.
 [[nodiscard]] std::vector<RemoteNetwork> RemoteNetworksOf(const NodePlan& plan);
 
 }  // namespace kuryr::binding

@@ -62,7 +62,7 @@ class RouteSurvey {
       return without(State::kElsewhere, remote.via->ToString() + WhyNotTo(remote));
     if (IsTaken(remote.network))
       return without(State::kTaken, "another program has a route to the network");
-    WantedRoute wanted{.route = {.remote = remote}, .link = way->link};
+    WantedRoute wanted{.route = {.remote = remote, .text = remote.ignored}, .link = way->link};
     if (std::any_of(own_.begin(), own_.end(),
                     [&](const auto& there) { return IsSame(there, wanted); }))
       wanted.route.state = State::kRouted;

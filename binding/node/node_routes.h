@@ -27,7 +27,7 @@ struct NodeRoute {
 
   RemoteNetwork remote;
   State state = State::kMissing;
-  std::string text;  ///< why there is no route of ours; or empty
+  std::string text;  ///< why there is no route of ours, or what contradicts it; or empty
 };
 
 /// All of them, in the calling thread's namespace. Throws std::system_error.

@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kMasqueradeChain = "masquerade-pods";
 constexpr const char* kRedirectChain = "drop-redirects";
+constexpr const char* kForgedChain = "drop-forged";
 constexpr const char* kWhat = "make the node's rules of nftables";
 
 /// One rule: its note says all of it.
@@ -50,8 +51,8 @@ std::vector<IpNetwork> OwnNetworks(const NodePlan& plan) {
   return networks;
 }
 
-/// The destinations that see a pod's own address. A gateway that joins the networks of pods knows
-/// no way back from other nodes themselves.
+/// The destinations that see a pod's own address. Other nodes are none: each could say of any
+/// address that it is its own.
 std::vector<IpNetwork> InsideOf(const NodePlan& plan, const std::vector<RemoteNetwork>& remotes) {
   std::vector<IpNetwork> inside = OwnNetworks(plan);
   for (const RemoteNetwork& remote : remotes)
@@ -60,10 +61,6 @@ std::vector<IpNetwork> InsideOf(const NodePlan& plan, const std::vector<RemoteNe
     inside.push_back({address, static_cast<uint8_t>(address.size() * 8)});
   };
   for (const IpAddress& address : plan.addresses) add(address);
-  for (const OtherNode& node : plan.others) {
-    for (const IpAddress& address : node.addresses)
-      if (!plan.port.GatewayOf(address.family)) add(address);
-  }
   const std::vector<IpNetwork>& named = plan.options.non_masquerade_cidrs;
   inside.insert(inside.end(), named.begin(), named.end());
   for (const char* multicast : {"224.0.0.0/4", "ff00::/8"})
@@ -161,6 +158,47 @@ std::vector<NodeRule> RedirectRules(const NodePlan& plan) {
   return rules;
 }
 
+/// The networks whose pods' packets come to this node by the management port alone. Those of other
+/// nodes do where a gateway joins them, unless their nodes may send them out unmasqueraded. A flat
+/// pool's may come by a router of its link.
+std::vector<IpNetwork> BehindPort(const NodePlan& plan) {
+  const std::vector<RemoteNetwork> remotes = RemoteNetworksOf(plan);
+  std::vector<IpNetwork> behind;
+  if (plan.options.masquerade && plan.options.non_masquerade_cidrs.empty())
+    behind = JoinedBy(remotes);
+  for (const IpNetwork& own : OwnNetworks(plan)) {
+    const bool is_flat =
+        std::any_of(remotes.begin(), remotes.end(),
+                    [&](const RemoteNetwork& remote) { return remote.network == own; });
+    if (!is_flat) behind.push_back(own);
+  }
+  return behind;
+}
+
+/// Whoever is on the node's links could send to pods as another pod, past their policies: neither
+/// rp_filter, which may be off and which IPv6 lacks, nor a pod's switch looks at such packets.
+std::vector<NodeRule> ForgedRules(const NodePlan& plan) {
+  std::vector<NodeRule> rules;
+  const std::vector<IpNetwork> behind = BehindPort(plan);
+  for (const IpFamily family : {IpFamily::kIpv4, IpFamily::kIpv6}) {
+    const auto pods = IntervalsOf(behind, family);
+    if (pods.empty()) continue;
+    rules.push_back(
+        {.note = "from pods " + TextOf(pods) + " by another link than " + plan.port.name +
+                 " to it: drop",
+         .family = family,
+         .inside = pods,
+         .fill = [family, link = plan.port.name](nl_msg& rule, const std::optional<NftSet>& set) {
+           MatchOtherInput(rule, link);
+           MatchOutput(rule, link);
+           MatchFamily(rule, family);
+           MatchSourceIn(rule, family, set.value().name, set->id);
+           PutDrop(rule);
+         }});
+  }
+  return rules;
+}
+
 std::vector<std::string> NotesOf(const std::vector<NodeRule>& rules) {
   std::vector<std::string> notes;
   notes.reserve(rules.size());
@@ -180,12 +218,16 @@ void PutRules(NftBatch& batch, const char* chain, const std::vector<NodeRule>& r
 class RulePart final : public NodePart {
  public:
   explicit RulePart(const NodePlan& plan)
-      : masquerade_(MasqueradeRules(plan)), redirects_(RedirectRules(plan)) {}
+      : masquerade_(MasqueradeRules(plan)),
+        redirects_(RedirectRules(plan)),
+        forged_(ForgedRules(plan)) {}
 
   [[nodiscard]] const char* name() const override { return "rules"; }
 
   [[nodiscard]] Differences Check(const Deadline& /*deadline*/) override {
-    if (IsThere(kMasqueradeChain, masquerade_) && IsThere(kRedirectChain, redirects_)) return {};
+    if (IsThere(kMasqueradeChain, masquerade_) && IsThere(kRedirectChain, redirects_) &&
+        IsThere(kForgedChain, forged_))
+      return {};
     return {{.kind = DifferenceKind::kRules,
              .what = kNodeTable,
              .text = std::string("table inet ") + kNodeTable + " of nftables has other rules",
@@ -197,8 +239,10 @@ class RulePart final : public NodePart {
     batch.AddTable();
     batch.AddSourceNatChain(kMasqueradeChain);
     batch.AddOutputChain(kRedirectChain);
+    batch.AddForwardChain(kForgedChain);
     PutRules(batch, kMasqueradeChain, masquerade_);
     PutRules(batch, kRedirectChain, redirects_);
+    PutRules(batch, kForgedChain, forged_);
     CheckAnswer(batch.Commit(kWhat), kWhat);
   }
 
@@ -209,6 +253,7 @@ class RulePart final : public NodePart {
 
   const std::vector<NodeRule> masquerade_;
   const std::vector<NodeRule> redirects_;
+  const std::vector<NodeRule> forged_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 
 #include <algorithm>
 #include <array>
@@ -32,6 +33,10 @@ constexpr uint16_t kIpv6Type = 0x86dd;
 constexpr uint16_t kArpRequest = 1;
 /// RFC 3810: a host without an address reports the groups of the one it tries.
 constexpr uint8_t kMldv2Report = 143;
+/// RFC 1256.
+constexpr uint8_t kIcmpRouterAdvertisement = 9;
+/// 224.0.0.1, to which a general query of IGMP goes.
+constexpr IpAddress kAllHosts = {.family = IpFamily::kIpv4, .bytes = {224, 0, 0, 1}};
 
 IpAddress LinkLocalOf(const MacAddress& mac) {
   const auto& m = mac.bytes;
@@ -92,6 +97,17 @@ class PortFlows {
         .Number8(FlowField::kIpProtocol, IPPROTO_ICMPV6)
         .Number8(FlowField::kIcmpv6Type, type);
   }
+  /// What only routers send: redirects, and a querier's word to all hosts. Open vSwitch reads no
+  /// types of IGMP, and a query of one group goes where a report of it does.
+  void DropRouters() {
+    const FlowMatch ipv4 = own_.EthernetType(kIpv4Type);
+    for (const uint8_t type : {uint8_t{ICMP_REDIRECT}, kIcmpRouterAdvertisement})
+      Drop(
+          kDropClaims,
+          ipv4.Number8(FlowField::kIpProtocol, IPPROTO_ICMP).Number8(FlowField::kIcmpv4Type, type));
+    Drop(kDropClaims, ipv4.Number8(FlowField::kIpProtocol, IPPROTO_IGMP)
+                          .Ip(FlowField::kIpv4Destination, kAllHosts));
+  }
   /// From no address (::).
   [[nodiscard]] FlowMatch Unspecified(uint8_t type) const {
     return Icmpv6(type).Ip(FlowField::kIpv6Source, {.family = IpFamily::kIpv6});
@@ -103,6 +119,7 @@ class PortFlows {
     Pass(kPassSource, arp.Ip(FlowField::kArpSenderIp, address));
     if (has_probe_) return;
     DropUdp(kIpv4Type, 67, 68);
+    DropRouters();
     // A probe of RFC 5227 claims nothing yet.
     Pass(kPassSource,
          arp.Number16(FlowField::kArpOperation, kArpRequest).Ip(FlowField::kArpSenderIp, {}));
@@ -128,7 +145,8 @@ class PortFlows {
 
   void AddNeighbourDiscovery() {
     DropUdp(kIpv6Type, 547, 546);
-    for (const int type : {ND_ROUTER_ADVERT, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT, ND_REDIRECT})
+    for (const int type : {MLD_LISTENER_QUERY, ND_ROUTER_ADVERT, ND_NEIGHBOR_SOLICIT,
+                           ND_NEIGHBOR_ADVERT, ND_REDIRECT})
       Drop(kDropClaims, Icmpv6(static_cast<uint8_t>(type)));
     // Open vSwitch reads no fields of a solicitation with an option twice: its MAC is unknown.
     Drop(kDropMalformed,

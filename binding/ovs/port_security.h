@@ -29,8 +29,8 @@ inline constexpr const char* kPortSecurity = "kuryr-port-security";
 
 /// Has the bridge drop what the port of this OpenFlow number sends by other addresses: Ethernet,
 /// IPv4 and IPv6 sources, senders of ARP, and what Neighbour Discovery says of them. It drops VLAN
-/// tags, router advertisements and redirects as well. The bridge's other flows decide on the rest.
-/// Replaces earlier flows of the number; meanwhile the port may send less, never more.
+/// tags, and what only routers and DHCP servers send, as well. The bridge's other flows decide on
+/// the rest. Replaces earlier flows of the number; meanwhile the port may send less, never more.
 void SecurePort(OpenFlow& bridge, uint32_t number, const PortSecurity& security,
                 const Deadline& deadline);
 /// Whether the bridge has these flows for the number, and no earlier ones.

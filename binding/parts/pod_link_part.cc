@@ -27,11 +27,16 @@ void PodLinkPart::Make() {
   RouteSocket& inside = site().inside();
   const Link link = GlanceAt(inside, ifname());
   if (MustMakeChecksums()) inside.MakeChecksums(link);
+  Prepare(link);
   if (settings_.marked) {
     inside.SetAliasAndUp(link, LinkMark{site().attachment()}.ToString());
   } else {
     inside.SetUp(link);
   }
+}
+
+void PodLinkPart::Prepare(const Link& link) {
+  RefuseAdvertisements(site().pod(), link.name, site().planned().l3);
 }
 
 std::optional<Interface> PodLinkPart::Await() {

@@ -29,6 +29,8 @@ class PodLinkPart : public Part {
 
  protected:
   [[nodiscard]] const std::string& ifname() const noexcept { return site().plug().ifname; }
+  /// Before the link is up: no neighbour changes what the plan says.
+  void Prepare(const Link& link);
 
  private:
   [[nodiscard]] bool MustMakeChecksums();

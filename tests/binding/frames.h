@@ -77,6 +77,20 @@ inline FrameBytes Ipv4Frame(const MacAddress& destination, const MacAddress& sou
       .bytes();
 }
 
+inline FrameBytes IpFrame(const MacAddress& destination, const MacAddress& source,
+                          const IpAddress& from, const IpAddress& to, int protocol,
+                          const FrameBytes& payload) {
+  const int size = 20 + static_cast<int>(payload.size());
+  return FrameBuilder()
+      .Add(destination)
+      .Add(source)
+      .Add({0x08, 0x00, 0x45, 0, 0, size, 0, 0, 0, 0, 64, protocol, 0, 0})
+      .Add(from)
+      .Add(to)
+      .Add(payload)
+      .bytes();
+}
+
 inline FrameBytes Ipv6Frame(const MacAddress& destination, const MacAddress& source,
                             const IpAddress& from, const IpAddress& to, int protocol,
                             const FrameBytes& payload) {

@@ -120,6 +120,45 @@ TEST_F(L3Test, Ipv6StaysDisabledWithoutAnIpv6Subnet) {
   EXPECT_EQ(Setting(*pod_, "ipv6/conf/eth0/disable_ipv6"), "1");
 }
 
+class AdvertisedL3Test : public L3Test {
+ protected:
+  /// What eth0 accepts of its neighbours: "IPV6_RA AUTOCONF IPV6_REDIRECTS IPV4_REDIRECTS".
+  std::string Accepted() {
+    return Setting(*pod_, "ipv6/conf/eth0/accept_ra") + " " +
+           Setting(*pod_, "ipv6/conf/eth0/autoconf") + " " +
+           Setting(*pod_, "ipv6/conf/eth0/accept_redirects") + " " +
+           std::to_string(std::stoi(Setting(*pod_, "ipv4/conf/eth0/accept_redirects")) |
+                          std::stoi(Setting(*pod_, "ipv4/conf/all/accept_redirects")));
+  }
+};
+
+TEST_F(AdvertisedL3Test, PlannedAddressesAreNotForNeighboursToChange) {
+  Configure("eth0",
+            VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}), SubnetOf("fd00::/64", {"fd00::5"})}),
+            true);
+
+  EXPECT_EQ(Accepted(), "0 0 0 0");
+}
+
+TEST_F(AdvertisedL3Test, ThePlanOfOneFamilyKeepsTheOtherOneOut) {
+  Configure("eth0", VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"})}), true);
+
+  EXPECT_EQ(Accepted(), "0 0 0 0");
+}
+
+TEST_F(AdvertisedL3Test, ASubnetWithoutAnAddressIsTheRouters) {
+  Configure("eth0", VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}), SubnetOf("fd00::/64", {})}),
+            true);
+
+  EXPECT_EQ(Accepted(), "1 1 1 0");
+}
+
+TEST_F(AdvertisedL3Test, AnInterfaceWithoutAddressesIsLeftAlone) {
+  Configure("eth0", VifWith({}), true);
+
+  EXPECT_EQ(Accepted(), "1 1 1 1");
+}
+
 TEST_F(L3Test, HostIsLeftAlone) {
   const std::string before = RunOnHost({"ip", "-j", "address"});
   WriteSetting(Netns::Current(), "ipv6/conf/all/disable_ipv6", "1");

@@ -1,7 +1,10 @@
 // Pods of every driver whose address comes back with another MAC, or whose MAC comes back at
 // another place: what their neighbours, and the switches between them, know when the pod has
-// announced itself.
+// announced itself; and what they can tell the pod.
 #include <gmock/gmock.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <iterator>
@@ -11,9 +14,12 @@
 #include <system_error>
 #include <vector>
 
+#include "base/error.h"
+#include "base/unique_fd.h"
 #include "binding/netlink/link_watch.h"
 #include "binding/netlink/route_socket.h"
 #include "tests/binding/device_scenario.h"
+#include "tests/binding/frames.h"
 #include "tests/binding/node_fixture.h"
 #include "tests/support/neighbour_table.h"
 
@@ -21,9 +27,45 @@ namespace kuryr::binding {
 namespace {
 
 using test::NeighbourTable;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::ValuesIn;
 
 const MacAddress kOtherMac = MacAddress::Parse("fa:16:3e:80:d4:77").value();
+
+/// A router's word that it is one, and that 2001:db8::/64 is on the link.
+test::FrameBytes Advertisement(const MacAddress& from) {
+  const IpAddress source = test::Ip("fe80::77");
+  const IpAddress all = test::Ip("ff02::1");
+  test::FrameBytes message = test::FrameBuilder()
+                                 .Add({134, 0, 0, 0, 64, 0, 0x07, 0x08, 0, 0, 0, 0, 0, 0, 0, 0})
+                                 .Add({3, 4, 64, 0xc0, 0, 0, 0x10, 0, 0, 0, 0x10, 0, 0, 0, 0, 0})
+                                 .Add(test::Ip("2001:db8::"))
+                                 .bytes();
+  const test::FrameBytes summed = test::FrameBuilder()
+                                      .Add(source)
+                                      .Add(all)
+                                      .Add({0, 0, 0, static_cast<int>(message.size()), 0, 0, 0, 58})
+                                      .Add(message)
+                                      .bytes();
+  uint32_t sum = 0;
+  for (size_t i = 0; i < summed.size(); i += 2) sum += summed[i] << 8U | summed[i + 1];
+  while (sum > 0xffff) sum = (sum & 0xffffU) + (sum >> 16U);
+  message[2] = static_cast<uint8_t>(~sum >> 8U);
+  message[3] = static_cast<uint8_t>(~sum);
+  return test::Ipv6Frame(test::Mac("33:33:00:00:00:01"), from, source, all, 58, message);
+}
+
+void SendFrame(const Netns& netns, const std::string& link, const test::FrameBytes& bytes) {
+  const NetnsGuard inside(netns);
+  const UniqueFd socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  sockaddr_ll to{};
+  to.sll_family = AF_PACKET;
+  to.sll_ifindex = static_cast<int>(::if_nametoindex(link.c_str()));
+  if (::sendto(socket.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to),
+               sizeof to) < 0)
+    ThrowErrno("send a frame");
+}
 
 class NeighboursTest : public NodeTest, public ::testing::WithParamInterface<PlugScenario> {
  protected:
@@ -89,6 +131,38 @@ TEST_P(NeighboursTest, TakeTheNewMacOfAnAddressThatComesBack) {
   binding_->Announce(after.planned, after.netns);
 
   for (const char* address : {"10.1.0.1", "fd00::1"}) table.WaitFor(address, kOtherMac);
+}
+
+TEST_P(NeighboursTest, AreNoRouters) {
+  const Netns& neighbour = Neighbour();
+  const Pod pod = MakePod(GetParam(), 1);
+  Connect(pod);
+  const std::string link = peer_ ? "eth0" : "tagged";
+  RunIn(neighbour, {"ping", "-c1", "-w20", "fd00::1"});
+  const std::string before = RunIn(pod.netns, {"ip", "-6", "route"});
+  const MacAddress mac = RouteSocket::OpenIn(neighbour).FindLink(link)->mac;
+
+  SendFrame(neighbour, link, Advertisement(mac));
+  RunIn(neighbour, {"ping", "-c1", "-w20", "fd00::1"});
+
+  EXPECT_THAT(RunIn(pod.netns, {"ip", "-6", "address"}), Not(HasSubstr("2001:db8:")));
+  EXPECT_EQ(RunIn(pod.netns, {"ip", "-6", "route"}), before);
+}
+
+TEST_P(NeighboursTest, MayBeRoutersWhereThePlanLeavesASubnetToThem) {
+  Pod pod = MakePod(GetParam(), 1);
+  vif::Subnet& ipv6 = vif::Common(pod.vif).network->subnets->objects->back();
+  ipv6.ips->objects->clear();
+  pod.planned = binding_->Plan({"eth0", true, pod.vif});
+  const Netns& neighbour = Neighbour();
+  Connect(pod);
+  const std::string link = peer_ ? "eth0" : "tagged";
+  RunIn(neighbour, {"ping", "-c1", "-w20", "10.1.0.1"});
+
+  SendFrame(neighbour, link, Advertisement(RouteSocket::OpenIn(neighbour).FindLink(link)->mac));
+  RunIn(neighbour, {"ping", "-c1", "-w20", "10.1.0.1"});
+
+  EXPECT_THAT(RunIn(pod.netns, {"ip", "-6", "address"}), HasSubstr("2001:db8:"));
 }
 
 std::string NameOf(const ::testing::TestParamInfo<PlugScenario>& info) { return info.param.name; }

@@ -7,6 +7,8 @@ import uuid
 from ovn.central import FOLDER, HOST_NAME
 
 CLUSTER = "scale"
+SERVERS = ("icmp4.type == {5, 9} || icmp6.type == 137 || (udp.src == 67 && udp.dst == 68) || (udp.src == 547 && udp.dst == 546) || "
+           "(igmp && ip4.dst == 224.0.0.1)")
 
 
 def ids(row, **more):
@@ -79,11 +81,12 @@ class BareRows:
         row, network = f"node/n{node}", self._network(node)
         name, mac = f"{CLUSTER}/{row}", f"0a:58:01:00:{node >> 8:02x}:{node & 255:02x}"
         own = f"0a:58:02:00:{node >> 8:02x}:{node & 255:02x} {network[2]}"
-        match = f'outport != "{name}/router" && ip4.src == {network[2]}'
+        match = f'inport == "{name}/management" && eth.src == {own.split()[0]} && (ip4.src == {network[2]})'
         return [
             insert("Logical_Switch", "s", name=name, external_ids=ids(row),
-                   ports=["set", [["named-uuid", "p"], ["named-uuid", "m"]]], acls=["named-uuid", "a"]),
-            insert("ACL", "a", action="allow-related", direction="to-lport", priority=1002, match=match, external_ids=ids(row)),
+                   ports=["set", [["named-uuid", "p"], ["named-uuid", "m"]]], acls=["set", [["named-uuid", "a"], ["named-uuid", "b"]]]),
+            insert("ACL", "a", action="allow", direction="to-lport", priority=32767, match=match, external_ids=ids(row)),
+            insert("ACL", "b", action="drop", direction="from-lport", priority=32767, match=SERVERS, external_ids=ids(f"{row}/servers")),
             insert("Logical_Router_Port", "l", name=name, mac=mac, networks=f"{network[1]}/24", external_ids=ids(row)),
             place("Logical_Router", CLUSTER, "ports", "l"),
             insert("Logical_Router_Static_Route", "t", ip_prefix=str(network), nexthop=str(network[2]), policy="src-ip",
@@ -91,8 +94,8 @@ class BareRows:
             place("Logical_Router", CLUSTER, "static_routes", "t"),
             insert("Logical_Switch_Port", "p", name=f"{name}/router", type="router", addresses="router",
                    options=["map", [["router-port", name]]], external_ids=ids(f"{row}/router")),
-            insert("Logical_Switch_Port", "m", name=f"{name}/management", addresses=own, external_ids=ids(f"{row}/management"),
-                   options=["map", [["requested-chassis", self._chassis(node)]]])]
+            insert("Logical_Switch_Port", "m", name=f"{name}/management", addresses=own, port_security=own.split()[0],
+                   external_ids=ids(f"{row}/management"), options=["map", [["requested-chassis", self._chassis(node)]]])]
 
     def _pod(self, node):
         self.pods += 1

@@ -177,6 +177,8 @@ def tasks_of(lane):
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30),
                         program("ovn", served, ("tests/ovn/policies", "--logs", "build/run/policies"), WAITS, 60, name="policies"),
                         program("ovn", served, ("tests/ovn/services", "--logs", "build/run/services"), WAITS, 60, name="services"),
+                        program("ovn", served, ("tests/ovn/neighbours", "--logs", "build/run/neighbours"), WAITS, 40,
+                                name="neighbours"),
                         program("ovn", served, ("tests/ovn/networks", "--logs", "build/run/networks"), WAITS, 30, name="networks")],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
                             program("neutron", served, ("tests/neutron/policies", "--logs", "build/run/neutron-policies"), 1, 60,

@@ -1,10 +1,12 @@
 #include "cni/agent/node/node_network.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
 
 #include "base/log.h"
+#include "binding/netlink/route_socket.h"
 #include "cni/failure.h"
 
 namespace kuryr::cni {
@@ -22,13 +24,25 @@ constexpr std::chrono::milliseconds kNodeSettle{100};
 /// The time that one try may take: the upkeep's other work waits for it.
 constexpr std::chrono::seconds kTryTime{5};
 
+NodeRegistry::StandingRoutes FindStandingRoutes(const Config& config) {
+  NodeRegistry::StandingRoutes standing;
+  if (!config.node_network.enabled) return standing;
+  binding::RouteSocket host;
+  const auto port = host.FindLink(config.node_network.interface);
+  for (const auto& [link, route] : host.RoutesOfProtocol(binding::kNodeRouteProtocol)) {
+    const bool is_joined = port && link == port->index;
+    standing.emplace(route.destination.Masked(), is_joined ? std::nullopt : route.gateway);
+  }
+  return standing;
+}
+
 }  // namespace
 
 NodeNetwork::NodeNetwork(const NodeContext& node, const Config& config)
     : node_(node),
       config_(config),
       report_(config, node.writer),
-      registry_(config.node_name, config.node_network.interface,
+      registry_(config.node_name, config.node_network.interface, FindStandingRoutes(config),
                 [this] { upkeep_->AddAfter(*this, kKey, kNodeSettle); }) {
   pipeline_.Register(registry_);
 }
@@ -170,6 +184,9 @@ void NodeNetwork::Tell(const State& state) {
   for (const std::string& problem : state.problems)
     tell("the node's network is not as planned", problem);
   for (const binding::NodeRoute& route : state.routes) {
+    if (!route.remote.ignored.empty())
+      tell("what a Node says contradicts what was there before",
+           route.remote.node + " " + route.remote.network.ToString() + ": " + route.remote.ignored);
     const bool is_trouble = route.state == RouteState::kElsewhere ||
                             route.state == RouteState::kTaken ||
                             route.state == RouteState::kRefused;
@@ -191,6 +208,14 @@ void NodeNetwork::WriteTo(service::MetricsText& text) const {
   report_.WriteTo(text);
   const MutexLock lock(mutex_);
   const bool is_ready = state_ && state_->plan && state_->problems.empty();
+  const auto is_ignored = [](const binding::NodeRoute& route) {
+    return !route.remote.ignored.empty() || route.state == binding::NodeRoute::State::kRefused;
+  };
+  text.Metric("kuryr_cni_node_contradictions", "gauge",
+              "Networks of other nodes' pods that another Node's word contradicts.",
+              state_ ? static_cast<double>(
+                           std::count_if(state_->routes.begin(), state_->routes.end(), is_ignored))
+                     : 0);
   text.Metric("kuryr_cni_node_network_ready", "gauge",
               "1 where the node's own network is as planned.", is_ready ? 1 : 0);
 }

@@ -29,6 +29,25 @@ std::vector<IpAddress> InternalIpsOf(const json& node) {
   return addresses;
 }
 
+/// A node needs no more of another one, which may say of any address that it is its own.
+void KeepFirstOfEachFamily(std::vector<IpAddress>& addresses) {
+  std::set<IpFamily> families;
+  std::erase_if(addresses,
+                [&](const IpAddress& address) { return !families.insert(address.family).second; });
+}
+
+std::set<IpNetwork> PodCidrsOf(const json& node) {
+  std::set<IpNetwork> cidrs;
+  const json listed = node.value(json::json_pointer("/spec/podCIDRs"), json::array());
+  if (!listed.is_array()) return cidrs;
+  for (const json& cidr : listed) {
+    const auto network =
+        cidr.is_string() ? IpNetwork::Parse(cidr.get<std::string>()) : std::nullopt;
+    if (network) cidrs.insert(network->Masked());
+  }
+  return cidrs;
+}
+
 std::string AnnotationOf(const json& node) {
   const json metadata = node.value("metadata", json::object());
   if (!metadata.is_object()) return "";
@@ -59,6 +78,28 @@ void NodeRegistry::Handle(const watcher::WatchEvent& event) {
   if (Learn(event)) on_change_();
 }
 
+bool NodeRegistry::Stands(const IpNetwork& network, const Node& node) const {
+  const auto route = standing_.find(network);
+  if (route == standing_.end()) return false;
+  return !route->second || std::find(node.addresses.begin(), node.addresses.end(),
+                                     *route->second) != node.addresses.end();
+}
+
+void NodeRegistry::Number(const Node& known, Node& node) {
+  const uint64_t now = is_complete_ ? ++now_ : now_;
+  for (const IpAddress& address : node.addresses) {
+    const auto before = known.addresses_since.find(address);
+    node.addresses_since[address] = before == known.addresses_since.end() ? now : before->second;
+  }
+  for (const IpNetwork& network : node.networks) {
+    const auto before = known.networks_since.find(network);
+    const bool is_first =
+        node.pod_cidrs.contains(network) || (!is_complete_ && Stands(network, node));
+    node.networks_since[network] =
+        before != known.networks_since.end() ? before->second : (is_first ? 0 : now);
+  }
+}
+
 /// Whether it is news: a kubelet writes its Node's status every few minutes.
 bool NodeRegistry::Learn(const watcher::WatchEvent& event) {
   const bool is_gone = event.type == EventType::kDeleted;
@@ -68,6 +109,7 @@ bool NodeRegistry::Learn(const watcher::WatchEvent& event) {
   if (is_gone) return nodes_.erase(event.name) != 0;
   Node node = Read(event);
   Node& known = nodes_[event.name];
+  Number(known, node);
   if (known == node) return false;
   if (!node.problem.empty() && node.problem != known.problem)
     Log(LogLevel::kWarning, "the plan of a node cannot be read",
@@ -77,7 +119,10 @@ bool NodeRegistry::Learn(const watcher::WatchEvent& event) {
 }
 
 NodeRegistry::Node NodeRegistry::Read(const watcher::WatchEvent& event) const {
-  Node node{.uid = event.uid, .addresses = InternalIpsOf(*event.object)};
+  Node node{.uid = event.uid,
+            .addresses = InternalIpsOf(*event.object),
+            .pod_cidrs = PodCidrsOf(*event.object)};
+  if (event.name != own_name_) KeepFirstOfEachFamily(node.addresses);
   try {
     ReadPlan(*event.object, node);
     if (event.name != own_name_) node.vif.reset();
@@ -115,8 +160,11 @@ KnownNodes NodeRegistry::Nodes() const {
   KnownNodes known{.is_complete = is_complete_};
   for (const auto& [name, node] : nodes_) {
     if (name != own_name_) {
-      known.others.push_back(
-          {.name = name, .addresses = node.addresses, .networks = node.networks});
+      known.others.push_back({.name = name,
+                              .addresses = node.addresses,
+                              .networks = node.networks,
+                              .addresses_since = node.addresses_since,
+                              .networks_since = node.networks_since});
       continue;
     }
     known.uid = node.uid;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,14 +28,20 @@ struct KnownNodes {
 };
 
 /// The cluster's Nodes: of each one its InternalIPs, and the networks of its management port by
-/// annotation openstack.org/kuryr-vif. Thread-safe.
+/// annotation openstack.org/kuryr-vif. It knows what was said first. Thread-safe.
 class NodeRegistry : public watcher::EventConsumer {
  public:
+  /// The networks to which an earlier process made routes, and the nodes' addresses by which they
+  /// lead there; nullopt: the management port's gateway.
+  using StandingRoutes = std::map<IpNetwork, std::optional<IpAddress>>;
+
   /// `interface` is the management port's on each node. `on_change` is called in a watch's thread.
-  NodeRegistry(std::string own_name, std::string interface, std::function<void()> on_change)
+  NodeRegistry(std::string own_name, std::string interface, StandingRoutes standing,
+               std::function<void()> on_change)
       : own_name_(std::move(own_name)),
         interface_(std::move(interface)),
-        on_change_(std::move(on_change)) {}
+        on_change_(std::move(on_change)),
+        standing_(std::move(standing)) {}
 
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -47,13 +55,20 @@ class NodeRegistry : public watcher::EventConsumer {
     std::vector<IpAddress> addresses;
     std::optional<vif::PodVif> vif;
     std::vector<IpNetwork> networks;
+    std::set<IpNetwork> pod_cidrs;  ///< spec.podCIDRs, which no kubelet can change
+    std::map<IpAddress, uint64_t> addresses_since;
+    std::map<IpNetwork, uint64_t> networks_since;
     std::string problem;
 
     bool operator==(const Node&) const = default;
   };
 
+  [[nodiscard]] bool Stands(const IpNetwork& network, const Node& node) const;
   [[nodiscard]] Node Read(const watcher::WatchEvent& event) const;
   void ReadPlan(const nlohmann::json& object, Node& node) const;
+  /// What the node said before keeps its number. A network of spec.podCIDRs was first, and at the
+  /// start also one to which a route by this node stands.
+  void Number(const Node& known, Node& node) REQUIRES(mutex_);
   [[nodiscard]] bool Learn(const watcher::WatchEvent& event) EXCLUDES(mutex_);
 
   const std::string own_name_;
@@ -61,6 +76,9 @@ class NodeRegistry : public watcher::EventConsumer {
   const std::function<void()> on_change_;
   mutable Mutex mutex_;
   bool is_complete_ GUARDED_BY(mutex_) = false;
+  /// The number of what a Node says for the first time. All of the first list is of one age.
+  uint64_t now_ GUARDED_BY(mutex_) = 1;
+  const StandingRoutes standing_;
   std::map<std::string, Node> nodes_ GUARDED_BY(mutex_);
 };
 

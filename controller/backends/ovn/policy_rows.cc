@@ -290,21 +290,8 @@ std::vector<RowKey> PolicyRows::IsolationOf(const std::set<PodSet>& sets) const 
 }
 
 bool IsPolicyRow(const RowKey& key) {
-  return key.table == kPortGroup || (key.table == kAcl && !key.name.starts_with("node/"));
-}
-
-WantedRow NodeAccessRow(const std::string& on, const vif::VifBase& vif) {
-  std::string match;
-  for (const IpNetwork& each : vif::AddressesOf(vif)) {
-    const char* field = each.address.family == IpFamily::kIpv4 ? "ip4.src == " : "ip6.src == ";
-    match.append(match.empty() ? "" : " || ").append(field).append(each.address.ToString());
-  }
-  return {.key = {kAcl, on},
-          .values = {{"direction", "to-lport"},
-                     {"match", std::move(match)},
-                     {"priority", kNodePriority},
-                     {"action", "allow"}},
-          .places = {{{kSwitch, on}, "acls"}}};
+  const bool is_of_switch = key.name.starts_with("node/") || key.name.starts_with("pool/");
+  return key.table == kPortGroup || (key.table == kAcl && !is_of_switch);
 }
 
 }  // namespace kuryr::controller::ovn

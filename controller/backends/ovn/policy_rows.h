@@ -10,7 +10,6 @@
 #include "controller/backends/ovn/admin_ladder.h"
 #include "controller/backends/ovn/northbound/wanted_row.h"
 #include "controller/policy/compiled_policy.h"
-#include "vif/vif.h"
 
 namespace kuryr::controller::ovn {
 
@@ -74,9 +73,5 @@ class PolicyRows {
 
 /// Whether PolicyRows makes rows of this kind.
 [[nodiscard]] bool IsPolicyRow(const RowKey& key);
-
-/// The ACL that lets a node, by its management port's VIF, reach the pods of its switch `on`: no
-/// policy keeps the kubelet from its pods. It is stateless where no policy's ACL is on the switch.
-[[nodiscard]] WantedRow NodeAccessRow(const std::string& on, const vif::VifBase& vif);
 
 }  // namespace kuryr::controller::ovn

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "controller/backends/ovn/admin_ladder.h"
 #include "controller/backends/ovn/load_balancers.h"
 #include "controller/backends/ovn/northbound/schema.h"
-#include "controller/backends/ovn/policy_rows.h"
 #include "controller/backends/pools/pool_vif.h"
 
 namespace kuryr::controller::ovn {
@@ -18,6 +18,44 @@ std::string AddressesText(const vif::VifBase& vif) {
   std::string text = vif.address.value_or(MacAddress()).ToString();
   for (const IpNetwork& address : vif::AddressesOf(vif)) text += " " + address.address.ToString();
   return text;
+}
+
+std::string NetworkOf(const vif::VifBase& vif) {
+  return vif.network.has_value() ? vif.network->id.value_or("") : "";
+}
+
+/// The ACL that lets a node reach the pods of its switch `on`, by its management port: no policy
+/// keeps the kubelet from its pods. An address alone would be any node's to forge. The ACL is
+/// stateless where no policy's ACL is on the switch.
+WantedRow NodeAccessRow(const std::string& on, const vif::VifBase& vif) {
+  std::string sources;
+  for (const IpNetwork& each : vif::AddressesOf(vif)) {
+    const char* field = each.address.family == IpFamily::kIpv4 ? "ip4.src == " : "ip6.src == ";
+    sources.append(sources.empty() ? "" : " || ").append(field).append(each.address.ToString());
+  }
+  return {.key = {kAcl, on},
+          .values = {{"direction", "to-lport"},
+                     {"match", "inport == \"" + vif.id.value_or("") + "\" && eth.src == " +
+                                   vif.address.value_or(MacAddress()).ToString() + " && (" +
+                                   sources + ")"},
+                     {"priority", kNodePriority},
+                     {"action", "allow"}},
+          .places = {{{kSwitch, on}, "acls"}}};
+}
+
+/// Redirects, answers of DHCP servers, and a querier's words to all hosts. ovn-northd(8) lets
+/// router advertisements and MLD pass before it looks at any ACL. Policies look at what pods send
+/// in another stage (apply-after-lb), so no priority meets theirs.
+WantedRow ServersRow(const std::string& on) {
+  return {.key = {kAcl, on + "/servers"},
+          .values = {{"direction", "from-lport"},
+                     {"match",
+                      "icmp4.type == {5, 9} || icmp6.type == 137 || (udp.src == 67 && udp.dst == "
+                      "68) || (udp.src == 547 && udp.dst == 546) || (igmp && ip4.dst == "
+                      "224.0.0.1)"},
+                     {"priority", kNodePriority},
+                     {"action", "drop"}},
+          .places = {{{kSwitch, on}, "acls"}}};
 }
 
 bool HasAddressIn(const vif::VifBase& vif, const vif::Subnet& subnet) {
@@ -37,7 +75,9 @@ MacAddress MacOfGateway(const IpAddress& gateway) {
 Topology::Topology(const OvnOptions& options)
     : cluster_(options.cluster), balances_services_(options.balances_services) {
   for (const pools::Pool& pool : options.pools) {
-    if (!pool.from_node) shared_pools_.emplace(pools::NetworkIdOf(pool.name), pool.name);
+    const std::string network = pools::NetworkIdOf(pool.name);
+    if (!pool.from_node) shared_pools_.emplace(network, pool.name);
+    if (!pool.port_security.value_or(true)) free_networks_.insert(network);
   }
 }
 
@@ -45,6 +85,12 @@ WantedRow Topology::SwitchRow(const std::string& name) const {
   WantedRow row = {.key = {kSwitch, name}, .values = {{"name", cluster_ + "/" + name}}};
   if (balances_services_) row.links = {{"load_balancer_group", ServiceGroup()}};
   return row;
+}
+
+void Topology::AddSwitch(const std::string& name, bool is_free,
+                         std::vector<WantedRow>& rows) const {
+  rows.push_back(SwitchRow(name));
+  if (!is_free) rows.push_back(ServersRow(name));
 }
 
 WantedRow Topology::RouterRow(const std::string& uid) const {
@@ -56,7 +102,8 @@ WantedRow Topology::RouterRow(const std::string& uid) const {
 std::vector<WantedRow> Topology::SharedRows() const {
   std::vector<WantedRow> rows = {RouterRow("")};
   if (balances_services_) rows.push_back(ServiceGroupRow(cluster_));
-  for (const RowKey& key : SharedSwitches()) rows.push_back(SwitchRow(key.name));
+  for (const auto& [network, pool] : shared_pools_)
+    AddSwitch("pool/" + pool, free_networks_.contains(network), rows);
   return rows;
 }
 
@@ -68,8 +115,7 @@ std::vector<RowKey> Topology::SharedSwitches() const {
 }
 
 std::string Topology::SwitchOf(const Owner& owner, const vif::VifBase& vif) const {
-  const auto pool = vif.network.has_value() ? shared_pools_.find(vif.network->id.value_or(""))
-                                            : shared_pools_.end();
+  const auto pool = shared_pools_.find(NetworkOf(vif));
   return pool == shared_pools_.end() ? "node/" + owner.node : "pool/" + pool->second;
 }
 
@@ -85,8 +131,13 @@ WantedRow Topology::PortRow(const Owner& owner, const vif::VifBase& vif,
                  {"kuryr-name", owner.is_node() ? owner.name : owner.scope + "/" + owner.name}}}},
       .sets = {{"addresses", {AddressesText(vif)}}},
       .places = {{{kSwitch, on}, "ports"}}};
-  // A node sends what it routes and translates, from any address.
-  row.sets["port_security"] = owner.is_node() ? std::set<std::string>{} : row.sets["addresses"];
+  std::set<std::string>& sources = row.sets["port_security"];
+  if (owner.is_node()) {
+    // It sends what it routes and translates, from any address.
+    sources = {vif.address.value_or(MacAddress()).ToString()};
+  } else if (!free_networks_.contains(NetworkOf(vif))) {
+    sources = row.sets["addresses"];
+  }
   return row;
 }
 
@@ -128,7 +179,7 @@ std::vector<WantedRow> Topology::RowsOf(const Owner& owner,
     const std::string on = SwitchOf(owner, vif);
     const bool is_own = on == "node/" + owner.name;
     if (owner.is_node() && is_own && vif.network.has_value() && vif.network->subnets.has_value()) {
-      rows.push_back(SwitchRow(on));
+      AddSwitch(on, free_networks_.contains(NetworkOf(vif)), rows);
       AddNodeRows(vif, on, rows);
     }
     rows.push_back(PortRow(owner, vif, on));

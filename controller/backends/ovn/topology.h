@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace kuryr::controller::ovn {
 
 /// The router's MAC on the link of a gateway address. It follows from the address, so that it stays
-/// when the row is made anew.
+/// when the row is made anew. No pod gets it by a wish (pools::Segment::WhyNotFor).
 [[nodiscard]] MacAddress MacOfGateway(const IpAddress& gateway);
 
 /// The logical network of a cluster: one router; a switch for each node, with a port of the router
@@ -26,17 +27,21 @@ class Topology {
 
   /// The router, with the UID of its Kubernetes cluster unless that is empty.
   [[nodiscard]] WantedRow RouterRow(const std::string& uid) const;
-  /// Rows that no owner has: the router, the switches of shared pools, the group of Services.
+  /// Rows that no owner has: the router, the switches of shared pools with their ACLs, the group of
+  /// Services.
   [[nodiscard]] std::vector<WantedRow> SharedRows() const;
   /// The keys of the switches of shared pools.
   [[nodiscard]] std::vector<RowKey> SharedSwitches() const;
-  /// A port for each VIF. For a node in a network of its own, also its switch, the router's port
-  /// there, and the route of its pods to the outside: through the node.
+  /// A port for each VIF. For a node in a network of its own, also its switch with its ACLs, the
+  /// router's port there, and the route of its pods to the outside: through the node.
   [[nodiscard]] std::vector<WantedRow> RowsOf(const Owner& owner,
                                               const std::vector<vif::PodVif>& vifs) const;
 
  private:
   [[nodiscard]] WantedRow SwitchRow(const std::string& name) const;
+  /// Appends the switch. Where its pool's pods do not send as anybody, also the ACL that drops what
+  /// only routers and DHCP servers send.
+  void AddSwitch(const std::string& name, bool is_free, std::vector<WantedRow>& rows) const;
   [[nodiscard]] std::string SwitchOf(const Owner& owner, const vif::VifBase& vif) const;
   [[nodiscard]] WantedRow PortRow(const Owner& owner, const vif::VifBase& vif,
                                   const std::string& on) const;
@@ -46,6 +51,8 @@ class Topology {
   const std::string cluster_;
   const bool balances_services_;
   std::map<std::string, std::string> shared_pools_;  ///< names, by the id of their network
+  /// The networks of pools with port_security = false, by id.
+  std::set<std::string> free_networks_;
 };
 
 }  // namespace kuryr::controller::ovn

@@ -26,8 +26,9 @@ struct Resource {
 
 /// The reason why an owner has a resource.
 enum class Right : uint8_t {
-  kOwn,     ///< this controller's plan, a claim, or what the owner's node tells
-  kOthers,  ///< another producer's plan; yields to every kOwn
+  kGateway,  ///< the gateway of a node's network: the node has it, whoever had it before
+  kOwn,      ///< this controller's plan, a claim, or what the owner's node tells
+  kOthers,   ///< another producer's plan; yields to all others
 };
 
 /// The holder of each resource. If two owners claim a resource by an equal right, the first holds

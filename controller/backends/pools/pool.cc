@@ -86,7 +86,7 @@ std::vector<Pool> ReadPools(const ConfigFiles& files, NodeGateway gateway) {
     pool.for_nodes =
         has_nodes && pool.from_node && pool.node_gateways && pool.kind == VifKind::kOvs;
     pool.routed = pool.for_nodes && gateway == NodeGateway::kNode;
-    if (pool.port_security && !pool.routed)
+    if (pool.port_security && !pool.routed && gateway == NodeGateway::kNode)
       Refuse(files.Find(kPrefix + pool.name, "port_security").where,
              "needs pods whose gateway is their node: [node_network] enabled = true, and from_node "
              "or node_prefix");

@@ -153,6 +153,7 @@ PoolBackend::Vifs PoolBackend::ReserveAll(const PlanRequest& request) {
     if (FindPlanned(holder, interface.ifname) == nullptr) Plan(holder, request, interface);
     const Holding& holding = *FindPlanned(holder, interface.ifname);
     LearnNetworksOf(holding, request);
+    if (request.owner.is_node()) ClaimGateways(holder, holding);
     RequireNetwork(interface, allocators_[holding.pool].pool());
     if (const auto conflict = FindConflict(holder, holding))
       throw PlanError(Kind::kRefused, *conflict);
@@ -180,6 +181,17 @@ void PoolBackend::LearnNetworksOf(const Holding& holding, const PlanRequest& req
   throw PlanError(Kind::kRefused, "address " + AddressOf(*address).ToString() +
                                       " is in no network of node " + Printable(request.owner.node) +
                                       " any more");
+}
+
+/// Its plan alone, which a kubelet may write, takes no address from a pod.
+void PoolBackend::ClaimGateways(const Holder& node, const Holding& holding) {
+  const Allocator& allocator = allocators_[holding.pool];
+  if (!allocator.pool().routed) return;
+  for (const Number address : holding.addresses) {
+    const Allocator::Network* network = allocator.FindNetwork(address);
+    if (network->gateway && NumberOf(*network->gateway) == address)
+      ledger_.Claim({.number = address, .pool = holding.pool}, node, Right::kGateway);
+  }
 }
 
 void PoolBackend::Plan(Holder& holder, const PlanRequest& request,

@@ -93,6 +93,8 @@ class PoolBackend final : public Backend,
   void WakeWaiting() REQUIRES(mutex_);
   /// Throws kRefused for an adopted address whose network is unknown.
   void LearnNetworksOf(const Holding& holding, const PlanRequest& request) REQUIRES(mutex_);
+  /// A node has the gateways of its routed networks, whoever had them first.
+  void ClaimGateways(const Holder& node, const Holding& holding) REQUIRES(mutex_);
   void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
       REQUIRES(mutex_);
   /// Keeps the addresses of planned interfaces without wishes that have rivals, but not their

@@ -112,7 +112,7 @@ std::optional<std::string> PoolBackend::WhyNeverGiven(const Owner& owner,
       if (network == nullptr || network->addresses.all().Contains(address)) continue;
       return "address " + AddressOf(address).ToString() + " is none that " + pool + " gives";
     }
-    if (auto why = SegmentOf(holding).WhyNotFor(holding.addresses, holding.mac)) return why;
+    if (auto why = Segment::WhyNotFor(holding.addresses, holding.mac)) return why;
   }
   return std::nullopt;
 }

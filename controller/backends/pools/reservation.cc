@@ -131,7 +131,7 @@ void Reservation::TakeFixed(const Networks& networks, const IpAddress& address) 
 }
 
 void Reservation::TakeMac(const MacAddress& mac) {
-  if (const auto why = segment_.WhyNotFor(holding_.addresses, mac))
+  if (const auto why = Segment::WhyNotFor(holding_.addresses, mac))
     throw PlanError(Kind::kRefused, *why);
   if (const Holder* other = segment_.FindMac(mac)) {
     throw PlanError(Kind::kExhausted, "MAC address " + mac.ToString() + " is taken in " +

@@ -13,19 +13,14 @@ const Holder* Segment::FindMac(const MacAddress& mac) const {
 }
 
 std::optional<std::string> Segment::WhyNotFor(const std::vector<Number>& addresses,
-                                              const MacAddress& mac) const {
+                                              const MacAddress& mac) {
   const std::string what = "MAC address " + mac.ToString();
   if (!mac.IsUnicast()) return what + " is no interface's: the first byte has to be even";
   const auto address = AddressOfMac(mac);
   if (!address ||
       std::find(addresses.begin(), addresses.end(), NumberOf(*address)) != addresses.end())
     return std::nullopt;
-  const bool is_ours = std::any_of(all_.begin(), all_.end(), [&](const Allocator& allocator) {
-    return ShareSegment(allocator.pool(), one_.pool()) &&
-           allocator.FindNetwork(NumberOf(*address)) != nullptr;
-  });
-  if (!is_ours) return std::nullopt;
-  return what + " is for the interface with address " + address->ToString();
+  return what + " is for the interface with address " + address->ToString() + ", or for a router";
 }
 
 }  // namespace kuryr::controller::pools

@@ -19,10 +19,11 @@ class Segment {
 
   /// The holder of this MAC address; nullptr: none.
   [[nodiscard]] const Holder* FindMac(const MacAddress& mac) const;
-  /// Why an interface with these addresses must not have this MAC; nullopt: it may. A MAC made from
-  /// an address of a network is for that address alone, even if it is the gateway's.
-  [[nodiscard]] std::optional<std::string> WhyNotFor(const std::vector<Number>& addresses,
-                                                     const MacAddress& mac) const;
+  /// Why an interface with these addresses must not have this MAC; nullopt: it may. MACs of the
+  /// form 0a:58 and an address are not for wishes: pods, nodes and gateways have them, and the
+  /// routers that a backend makes, also those that are yet to come.
+  [[nodiscard]] static std::optional<std::string> WhyNotFor(const std::vector<Number>& addresses,
+                                                            const MacAddress& mac);
 
  private:
   const std::vector<Allocator>& all_;

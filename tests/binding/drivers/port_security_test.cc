@@ -87,6 +87,13 @@ std::vector<NamedFrame> ForgedFrames() {
        Ipv6Frame(kGatewayMac, kOwnMac, kOwn6, kGateway6, 17, {2, 35, 2, 34, 0, 8, 0, 0})},
       {"router advertisement", NdFrame(kOwnMac, kOwnLinkLocal, 134, kNone6, {})},
       {"redirect", NdFrame(kOwnMac, kOwnLinkLocal, 137, kGateway6, {})},
+      {"redirect of IPv4",
+       test::IpFrame(kGatewayMac, kOwnMac, kOwn, kGateway, 1, {5, 1, 0, 0, 10, 1, 0, 1})},
+      {"router advertisement of IPv4",
+       test::IpFrame(kGatewayMac, kOwnMac, kOwn, kGateway, 1, {9, 0, 0, 0, 0, 0, 0, 0})},
+      {"query of IGMP", test::IpFrame(Mac("01:00:5e:00:00:01"), kOwnMac, kOwn, Ip("224.0.0.1"), 2,
+                                      {0x11, 0, 0, 0, 0, 0, 0, 0})},
+      {"query of MLD", NdFrame(kOwnMac, kOwnLinkLocal, 130, kNone6, {})},
       {"another protocol",
        test::FrameBuilder().Add(kGatewayMac).Add(kOwnMac).Add({0x88, 0xb5, 1, 2, 3, 4}).bytes()}};
   const test::FrameBytes plain = Ipv4Frame(kGatewayMac, kOwnMac, kOwn, kGateway);
@@ -125,6 +132,9 @@ std::vector<NamedFrame> OwnFrames() {
       {"detection of a duplicate", NdFrame(kOwnMac, kNone6, kSolicit, kOwn6, {})},
       {"router solicitation", NdFrame(kOwnMac, kOwnLinkLocal, 133, kNone6, {})},
       {"report of groups", NdFrame(kOwnMac, kNone6, 143, kNone6, {})},
+      {"report of groups by IGMP", test::IpFrame(Mac("01:00:5e:00:00:16"), kOwnMac, kOwn,
+                                                 Ip("224.0.0.22"), 2, {0x22, 0, 0, 0, 0, 0, 0, 0})},
+      {"ping", test::IpFrame(kGatewayMac, kOwnMac, kOwn, kGateway, 1, {8, 0, 0, 0, 0, 1, 0, 1})},
   };
 }
 

@@ -1,10 +1,16 @@
 #include "binding/node/node_part.h"
 
 #include <gmock/gmock.h>
+#include <linux/if_ether.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
 
 #include "binding/node/node_routes.h"
 #include "tests/binding/node/node_part_fixture.h"
 #include "tests/support/call_fault.h"
+#include "tests/support/frame_capture.h"
 
 namespace kuryr::binding {
 namespace {
@@ -43,9 +49,11 @@ TEST_F(NodePartTest, RulesAreAsNftWritesThem) {
 
   const std::string rules = Ruleset();
   EXPECT_THAT(rules, HasSubstr("ip saddr 10.244.1.0/24 ip daddr != { 10.244.1.0-10.244.2.255, "
-                               "192.0.2.1-192.0.2.2, 203.0.113.0/24, 224.0.0.0/4 } masquerade "
+                               "192.0.2.1, 203.0.113.0/24, 224.0.0.0/4 } masquerade "
                                "fully-random"));
   EXPECT_THAT(rules, HasSubstr("ip6 saddr fd00:1:1::/64 ip6 daddr != { "));
+  EXPECT_THAT(rules, HasSubstr("iifname != \"kuryr0\" oifname \"kuryr0\" ip saddr { "
+                               "10.244.1.0/24 } drop"));
   EXPECT_THAT(rules, HasSubstr("oifname \"kuryr0\" icmp type redirect drop"));
   EXPECT_THAT(rules, HasSubstr("oifname \"kuryr0\" icmpv6 type nd-redirect drop"));
   EXPECT_THAT(rules, Not(HasSubstr("ct status")));
@@ -60,6 +68,77 @@ TEST_F(NodePartTest, FlatPoolMasqueradesWhatIsTranslated) {
   EXPECT_THAT(Ruleset(), Not(HasSubstr("saddr")));
   EXPECT_THAT(Ruleset(), Not(HasSubstr("!=")));
   EXPECT_THAT(RoutesOf("-4"), IsEmpty());
+}
+
+class ForgedTest : public NodePartTest {
+ protected:
+  void SetUp() override {
+    NodePartTest::SetUp();
+    if (IsSkipped()) return;
+    // As on a node that does not look at sources.
+    for (const char* conf : {"all", "uplink"})
+      RunOnHost({"sysctl", "-qw", std::string("net.ipv4.conf.") + conf + ".rp_filter=0"});
+    RunIn(*node2_, {"ip", "route", "add", "10.244.1.0/24", "via", "192.0.2.1"});
+    RunIn(*node2_, {"ip", "route", "add", "fd00:1:1::/64", "via", "fd09::1"});
+    for (const char* address :
+         {"10.244.1.9/32", "10.244.2.9/32", "fd00:1:1::9/128", "fd00:1:2::9/128"})
+      RunIn(*node2_, {"ip", "address", "add", address, "dev", "lo"});
+  }
+  /// Whether an echo request from node2's machine, with this source, leaves for a pod. Another one,
+  /// which is honest, follows it.
+  bool Passes(const std::string& source, const std::string& target) {
+    const bool ipv4 = source.find(':') == std::string::npos;
+    const std::string honest = ipv4 ? "198.51.100.9" : "fd0a::9";
+    test::FrameCapture port("kuryr0");
+    {
+      const NetnsGuard outside(*node2_);
+      for (const std::string& from : {source, honest})
+        (void)test::RunProgram({.argv = {"ping", "-c1", "-w1", "-I", from, target}});
+    }
+    std::set<std::string> sources;
+    for (const test::Frame& frame : port.Take()) {
+      if (frame.outgoing) sources.insert(SourceOf(frame));
+    }
+    EXPECT_TRUE(sources.contains(honest)) << source;
+    return sources.contains(source);
+  }
+  static std::string SourceOf(const test::Frame& frame) {
+    IpAddress address{.family = frame.protocol == ETH_P_IP ? IpFamily::kIpv4 : IpFamily::kIpv6};
+    const long at = frame.protocol == ETH_P_IP ? 12 : 8;
+    if (frame.protocol != ETH_P_IP && frame.protocol != ETH_P_IPV6) return "";
+    std::copy_n(frame.payload.begin() + at, address.size(), address.bytes.begin());
+    return address.ToString();
+  }
+};
+
+TEST_F(ForgedTest, NobodyOutsideSendsToPodsAsAPodOfThisNode) {
+  Make();
+  const Netns pod = MakePod(5);
+
+  EXPECT_FALSE(Passes("10.244.1.9", "10.244.1.5"));
+  EXPECT_FALSE(Passes("fd00:1:1::9", "fd00:1:1::5"));
+  EXPECT_TRUE(Passes("10.244.2.9", "10.244.1.5")) << "other nodes' pods come this way";
+  EXPECT_TRUE(Passes("fd00:1:2::9", "fd00:1:1::5"));
+}
+
+TEST_F(ForgedTest, BehindAGatewayNobodyOutsideSendsAsAnyPod) {
+  BeBehindGateways();
+  Make();
+  const Netns pod = MakePod(5);
+
+  EXPECT_FALSE(Passes("10.244.1.9", "10.244.1.5"));
+  EXPECT_FALSE(Passes("10.244.2.9", "10.244.1.5"));
+  EXPECT_FALSE(Passes("fd00:1:2::9", "fd00:1:1::5"));
+}
+
+TEST_F(ForgedTest, PodsThatNodesSendOutAsThemselvesMayComeBack) {
+  BeBehindGateways();
+  plan_.options.non_masquerade_cidrs = {Net("192.0.2.0/24")};
+  Make();
+
+  const std::string rules = Ruleset();
+
+  EXPECT_THAT(rules, HasSubstr("ip saddr { 10.244.1.0/24 } drop"));
 }
 
 TEST_F(NodePartTest, GatewayOfThePortLeadsToOtherNodesPods) {
@@ -133,6 +212,7 @@ TEST_F(NodePartTest, WhatSomebodyChangedIsMadeAgain) {
       {"ip", "route", "add", "10.9.9.0/24", "via", "192.0.2.2", "proto", "75"},
       {"nft", "delete", "table", "inet", "kuryr-node"},
       {"nft", "flush", "chain", "inet", "kuryr-node", "drop-redirects"},
+      {"nft", "flush", "chain", "inet", "kuryr-node", "drop-forged"},
       {"nft", "insert", "rule", "inet", "kuryr-node", "masquerade-pods", "accept"},
       {"sysctl", "-q", "-w", "net.ipv4.conf.kuryr0.rp_filter=1"},
       {"sysctl", "-q", "-w", "net.ipv4.ip_forward=0"}};

@@ -130,6 +130,46 @@ TEST(NodePlanTest, FirstOfTwoNodesHasANetwork) {
   EXPECT_THAT(remotes.at(1).refused, HasSubstr("another node's pods"));
 }
 
+/// node2 has a network of pods, and node3 says that an address in it is its InternalIP.
+RemoteNetwork Contradicted(uint64_t network_since, uint64_t address_since) {
+  const IpNetwork network = Network("10.244.2.0/24");
+  const IpAddress address = Ip("10.244.2.9");
+  return RemoteNetworksOf(PlanWith({{.name = "node2",
+                                     .addresses = {Ip("192.0.2.2")},
+                                     .networks = {network},
+                                     .networks_since = {{network, network_since}}},
+                                    {.name = "node3",
+                                     .addresses = {address},
+                                     .networks = {},
+                                     .addresses_since = {{address, address_since}}}}))
+      .at(0);
+}
+
+TEST(NodePlanTest, AddressThatANodeSaysLaterTakesNoNetworkAway) {
+  const RemoteNetwork remote = Contradicted(1, 2);
+
+  EXPECT_THAT(remote.refused, IsEmpty());
+  EXPECT_EQ(remote.via, Ip("192.0.2.2"));
+  EXPECT_THAT(remote.ignored, HasSubstr("the InternalIP of node3, 10.244.2.9, is ignored"));
+}
+
+TEST(NodePlanTest, NetworkThatANodeSaysLaterTakesNoAddressAway) {
+  EXPECT_THAT(Contradicted(2, 1).refused, HasSubstr("the InternalIP of node3, 10.244.2.9,"));
+  EXPECT_THAT(Contradicted(1, 1).refused, HasSubstr("InternalIP")) << "nobody knows who was first";
+}
+
+TEST(NodePlanTest, NetworkThatWasThereFirstStays) {
+  const IpNetwork whole = Network("10.244.2.0/24");
+  const IpNetwork half = Network("10.244.2.128/25");
+  const auto remotes = RemoteNetworksOf(
+      PlanWith({{.name = "node2", .networks = {half}, .networks_since = {{half, 7}}},
+                {.name = "node3", .networks = {whole}, .networks_since = {{whole, 3}}}}));
+
+  EXPECT_EQ(remotes.at(0).node, "node3");
+  EXPECT_THAT(remotes.at(0).refused, IsEmpty());
+  EXPECT_THAT(remotes.at(1).refused, HasSubstr("another node's pods"));
+}
+
 TEST(NodePlanTest, FlatPoolIsShared) {
   EXPECT_TRUE(Claim("10.244.1.0/24").is_shared);
   EXPECT_THAT(Claim("10.244.1.0/24").refused, IsEmpty());

@@ -253,6 +253,34 @@ TEST_F(NodeNetworkTest, ForgedAnnotationsOfOtherNodesDoNoHarm) {
                          HasSubstr("node5 10.244.0.0/16: overlaps the network of this")));
 }
 
+TEST_F(NodeNetworkTest, AddressThatANodeSaysLaterTakesNoRouteAway) {
+  StartPlanned();
+
+  MakeNode("node0", "10.244.2.77", {});
+  WaitFor(
+      "before\" detail=\"node2 10.244.2.0/24: the InternalIP of node0, 10.244.2.77, is ignored");
+  EXPECT_THAT(RunOnHost({"ip", "route"}), HasSubstr("10.244.2.0/24 via 192.0.2.2"));
+  EXPECT_THAT(AskStatus(), ContainsRegex("node2 +10.244.2.0/24 .*routed +the InternalIP of node0"));
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_cni_node_contradictions 1\n"));
+
+  StopAgent(SIGKILL);
+  StartNodeAgent();
+  WaitFor(
+      "before\" detail=\"node2 10.244.2.0/24: the InternalIP of node0, 10.244.2.77, is ignored");
+  EXPECT_THAT(RunOnHost({"ip", "route"}), HasSubstr("10.244.2.0/24 via 192.0.2.2"));
+}
+
+TEST_F(NodeNetworkTest, PodsAreMasqueradedWhateverNodesSayIsTheirs) {
+  StartPlanned();
+
+  MakeNode("node3", "203.0.113.53", {NodeVif({{"10.244.3.0/24", "10.244.3.1"}})});
+  WaitFor("node3 10.244.3.0/24: 203.0.113.53 is not on a link of this node");
+
+  const std::string rules = RunOnHost({"nft", "list", "ruleset"});
+  EXPECT_THAT(rules, HasSubstr("10.244.3.255"));
+  EXPECT_THAT(rules, Not(HasSubstr("203.0.113.53")));
+}
+
 TEST_F(NodeNetworkTest, StatusTellsOfTheMissingPlan) {
   MakeNode("node1", "192.0.2.1", {});
   StartNodeAgent();

@@ -31,7 +31,9 @@ TEST_F(OvnBackendTest, NodeGetsASwitchAtTheRouterAndAPort) {
   EXPECT_THAT(Column("Logical_Router_Static_Route", "ip_prefix,nexthop,policy"),
               ElementsAre("10.4.0.0/24", AddressesOf(node[0])[0], "fd00:4::/64",
                           AddressesOf(node[0])[1], "src-ip", "src-ip"));
-  EXPECT_THAT(Column("Logical_Switch_Port", "port_security", "name=" + IdOf(node[0])), IsEmpty());
+  EXPECT_THAT(Column("Logical_Switch_Port", "port_security", "name=" + IdOf(node[0])),
+              ElementsAre(pools::MacOf(node[0])))
+      << "it sends what it routes, from any address";
 }
 
 TEST_F(OvnBackendTest, PodGetsAPortThatSendsAsItselfAlone) {
@@ -49,6 +51,62 @@ TEST_F(OvnBackendTest, PodGetsAPortThatSendsAsItselfAlone) {
   EXPECT_THAT(Column("Logical_Switch_Port", "port_security", port), ElementsAre(text));
   EXPECT_THAT(Column("Logical_Switch_Port", "options", port), ElementsAre("requested-chassis=n1"));
   EXPECT_THAT(Nbctl({"lsp-list", "kuryr/node/n1"}), HasSubstr(IdOf(pod[0])));
+}
+
+TEST_F(OvnBackendTest, NoPodGetsARoutersMac) {
+  const auto backend = Make();
+  const Vifs node = Reserve(*backend, NodeRequest("n1"));
+  PlanRequest wish = PodRequest("a", node);
+  // Of this node, and of one that is yet to come.
+  for (const char* gateway : {"10.4.0.1", "10.4.77.1"}) {
+    wish.interfaces[0].mac = MacOfGateway(pools::Ip(gateway));
+    EXPECT_EQ(pools::FailureOf([&] { (void)backend->Reserve(wish); }).kind,
+              PlanError::Kind::kRefused);
+  }
+}
+
+TEST_F(OvnBackendTest, PodWithARoutersMacIsRefused) {
+  const auto backend = Make();
+  const Vifs node = Reserve(*backend, NodeRequest("n1"));
+  Vifs pod = Reserve(*backend, PodRequest("a", node));
+  vif::Common(pod[0].vif).address = MacOfGateway(pools::Ip("10.4.0.1"));
+
+  const auto why = backend->facets().addresses->WhyNeverGiven(Pod("a"), pod[0]);
+
+  ASSERT_TRUE(why);
+  EXPECT_THAT(*why, HasSubstr("or for a router"));
+}
+
+TEST_F(OvnBackendTest, NodeReachesItsPodsThroughItsPortAlone) {
+  const auto backend = Make();
+
+  const Vifs node = Reserve(*backend, NodeRequest("n1"));
+
+  EXPECT_THAT(Column("ACL", "match", "direction=to-lport"),
+              ElementsAre("inport == \"" + IdOf(node[0]) + "\" && eth.src == " +
+                          pools::MacOf(node[0]) + " && (ip4.src == " + AddressesOf(node[0])[0] +
+                          " || ip6.src == " + AddressesOf(node[0])[1] + ")"));
+}
+
+TEST_F(OvnBackendTest, SwitchesDropWhatOnlyRoutersAndServersSend) {
+  const auto backend = Make();
+
+  (void)Reserve(*backend, NodeRequest("n1"));
+
+  EXPECT_THAT(Nbctl({"acl-list", "kuryr/node/n1"}), HasSubstr("udp.src == 67"));
+  EXPECT_THAT(Nbctl({"acl-list", "kuryr/pool/shared"}), HasSubstr("udp.src == 67"));
+  EXPECT_THAT(Nbctl({"acl-list", "kuryr/pool/shared"}), Not(HasSubstr("allow")));
+}
+
+TEST_F(OvnBackendTest, PoolMayLetItsPodsSendAsAnybody) {
+  const auto backend = Make(
+      "[pool:free]\ncidr = 10.8.0.0/24\nnamespaces = *\n"
+      "port_security = false\n");
+
+  const Vifs pod = Reserve(*backend, RequestOf(Pod("a"), "free"));
+
+  EXPECT_THAT(Nbctl({"acl-list", "kuryr/pool/free"}), IsEmpty());
+  EXPECT_THAT(Column("Logical_Switch_Port", "port_security", "name=" + IdOf(pod.at(0))), IsEmpty());
 }
 
 TEST_F(OvnBackendTest, PoolOfAllNodesHasOneSwitch) {

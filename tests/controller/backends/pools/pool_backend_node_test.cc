@@ -119,6 +119,24 @@ TEST_F(PoolBackendNodeTest, PodOfARoutedPoolHasNoNetworkOnItsLink) {
   EXPECT_EQ(SubnetOf(pod[0], 1).gateway->ToString(), "fd00:1::1");
 }
 
+TEST_F(PoolBackendNodeTest, NodeGetsItsGatewayAlsoWhereAPodHadItFirst) {
+  Start(kRouted);
+  const Vifs node = Reserve(OnNode(Node("n1"), {"10.244.1.0/24"}));
+  Vifs pod = Reserve(OnNode(Pod("a"), {"10.244.1.0/24"}));
+  vif::Common(pod[0].vif).address = MacAddress::Parse("52:54:00:00:00:01").value();
+  (*vif::Common(pod[0].vif).network->subnets->objects)[0].ips->objects->at(0).address =
+      Ip("10.244.1.1");
+
+  Start(kRouted, 2);
+  // The network of the node is not known yet.
+  EXPECT_FALSE(backend_->WhyNeverGiven(Pod("a"), pod[0]));
+  backend_->Adopt(Pod("a"), pod);
+  EXPECT_THAT(FailToAdopt(Node("n1"), node).text, HasSubstr("both"));
+
+  EXPECT_EQ(Reserve(OnNode(Node("n1"), {"10.244.1.0/24"})), node);
+  EXPECT_THAT(FailToAdopt(Pod("a"), pod).text, HasSubstr("address 10.244.1.1 of pool \"pods\""));
+}
+
 TEST_F(PoolBackendNodeTest, PlanOfANodeIsTheSameAfterARestart) {
   Start(kRouted);
   const Vifs node = Reserve(OnNode(Node("n1"), {"10.244.1.0/24"}));

@@ -276,6 +276,14 @@ TEST_F(PoolBackendTest, AMacOfAnAddressIsItsHolders) {
   }
 }
 
+TEST_F(PoolBackendTest, MacsOfWhatTheBackendMakesAreNoWishes) {
+  Start(kThree);
+  const Failure failure = Fail(WithMac(Pod("b"), "0a:58:c6:33:64:07"));
+
+  EXPECT_EQ(failure.kind, Kind::kRefused);
+  EXPECT_THAT(failure.text, HasSubstr("198.51.100.7, or for a router"));
+}
+
 TEST_F(PoolBackendTest, AMacIsNobodyElsesOnTheBridgeWhateverThePool) {
   Start(
       "[pool:blue]\ncidr = 10.1.0.0/24\ndefault = true\n"
