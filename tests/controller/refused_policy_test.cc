@@ -78,12 +78,13 @@ class RefusedPolicyTest : public LeadingTest {
                   {"apiVersion", "networking.k8s.io/v1"},
                   {"metadata", {{"name", name}, {"namespace", name_space}}}});
   }
-  /// Changes a policy of namespace default until its changes wait.
+  /// Changes the labels of a pod of namespace default until its changes wait.
   void Storm() {
-    CreatePolicy("storm");
+    cluster_.CreatePod("storm");
     const std::string none = "\nkuryr_controller_changes_kept_total 0\n";
     for (int i = 0; Metrics().find(none) != std::string::npos; ++i)
-      api().Patch("networkpolicies", "default", "storm", {{"spec", {{"policyTypes", {i}}}}});
+      api().Patch("pods", "default", "storm",
+                  {{"metadata", {{"labels", {{"number", std::to_string(i)}}}}}});
   }
 };
 
