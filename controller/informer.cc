@@ -1,5 +1,6 @@
 #include "controller/informer.h"
 
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -8,6 +9,9 @@
 
 namespace kuryr::controller {
 namespace {
+
+/// A namespace's name has no colon.
+constexpr const char* kWaitingPrefix = "waits:";
 
 void LogWatchFailure(const std::exception_ptr& failure) {
   try {
@@ -46,6 +50,9 @@ Informer::Informer(const Config& config)
       services_([this](const std::string& key)
                     KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       service_cidrs_(config.node_network.service_cidrs),
+      changes_({.take = [this](const watcher::WatchEvent& event) { pipeline_.Handle(event); },
+                .tell = [this](const std::string& lane) KURYR_TSA(
+                            requires_capability(mutex_)) { Wake(kWaitingPrefix + lane); }}),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   const BackendNeeds needs = config.backend->needs();
@@ -95,6 +102,7 @@ Informer::Informer(const Config& config)
     Watch("/apis/discovery.k8s.io/v1beta1/endpointslices", WatchMode::kOptionalSet, log);
   }
   watcher_.Start();
+  pacer_ = std::jthread([this](const std::stop_token& stop) { PassDue(stop); });
 }
 
 /// The first list is of the present state already: it comes a page at a time. A list of what the
@@ -111,7 +119,39 @@ void Informer::Watch(const char* path, watcher::WatchMode mode,
 
 void Informer::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
-  pipeline_.Handle(event);
+  if (!leader_) return pipeline_.Handle(event);
+  const auto before = changes_.Next();
+  changes_.Handle(event);
+  const auto next = changes_.Next();
+  if (next && (!before || *next < *before)) kept_.notify_one();
+}
+
+void Informer::PassDue(const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] {
+    const MutexLock lock(mutex_);
+    kept_.notify_all();
+  });
+  const MutexLock lock(mutex_);
+  while (!stop.stop_requested()) {
+    changes_.PassDue();
+    if (const auto next = changes_.Next()) {
+      kept_.wait_until(mutex_, *next);
+    } else {
+      kept_.wait(mutex_);
+    }
+  }
+}
+
+bool IsWaitingKey(const std::string& key) { return key.starts_with(kWaitingPrefix); }
+
+std::optional<PacedChanges::Waiting> Informer::FindWaiting(const std::string& key) {
+  const MutexLock lock(mutex_);
+  return changes_.FirstOf(key.substr(std::string_view(kWaitingPrefix).size()));
+}
+
+PacedChanges::Figures Informer::paced() {
+  const MutexLock lock(mutex_);
+  return changes_.figures();
 }
 
 void Informer::Wake(const std::string& key) {
@@ -154,6 +194,7 @@ void Informer::Follow(const Backend& backend) {
   if (leader_ && &leader_->backend == &backend) EndLeader();
 }
 
+/// The stores know all that the API server has told, or the next leader would not.
 void Informer::EndLeader() {
   leader_.reset();
   compiled_policies_.StopTelling();
@@ -162,6 +203,7 @@ void Informer::EndLeader() {
   claims_.StopKeeping();
   namespaces_.StopTelling();
   services_.StopTelling();
+  changes_.PassAll();
 }
 
 }  // namespace kuryr::controller

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
@@ -14,6 +17,7 @@
 #include "controller/cluster/network_attachments.h"
 #include "controller/cluster/network_policies.h"
 #include "controller/cluster/node_store.h"
+#include "controller/cluster/paced_changes.h"
 #include "controller/cluster/service_cidrs.h"
 #include "controller/cluster/services.h"
 #include "controller/config.h"
@@ -27,7 +31,8 @@ namespace kuryr::controller {
 /// NetworkAttachmentDefinitions, IPAMClaims, NetworkPolicies and MultiNetworkPolicies as long as
 /// the process lives. It watches namespaces and Services where the backend asks for them. Where
 /// [node_network] is enabled, it watches nodes, and ServiceCIDRs if pods need routes. A backend
-/// that enforces policies gives no plan before namespaces and policies are known. Thread-safe.
+/// that enforces policies gives no plan before namespaces and policies are known. While it leads,
+/// PacedChanges stands before all that takes events. Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.
@@ -56,6 +61,11 @@ class Informer : private watcher::EventHandler {
   /// Asks for resources that the API server did not have: they may exist now.
   void AskForAbsent() { watcher_.AskForAbsent(); }
 
+  /// What the key of a change that waits long says.
+  [[nodiscard]] std::optional<PacedChanges::Waiting> FindWaiting(const std::string& key)
+      EXCLUDES(mutex_);
+  [[nodiscard]] PacedChanges::Figures paced() EXCLUDES(mutex_);
+
   [[nodiscard]] PodStore& pods() noexcept { return pods_; }
   [[nodiscard]] NetworkAttachments& attachments() noexcept { return attachments_; }
   [[nodiscard]] IpamClaims& claims() noexcept { return claims_; }
@@ -74,6 +84,7 @@ class Informer : private watcher::EventHandler {
              std::function<void(const std::exception& refusal)> on_forbidden = {});
   void Wake(const std::string& key) REQUIRES(mutex_);
   void EndLeader() REQUIRES(mutex_);
+  void PassDue(const std::stop_token& stop) EXCLUDES(mutex_);
   void OnCaughtUp(const std::shared_ptr<const Leader>& leader) EXCLUDES(mutex_);
 
   std::atomic<int> lists_missing_ = 0;
@@ -91,7 +102,13 @@ class Informer : private watcher::EventHandler {
   Services services_;
   ServiceCidrs service_cidrs_;
   watcher::EventPipeline pipeline_;
-  watcher::Watcher watcher_;  // last: it uses all of the above
+  PacedChanges changes_ GUARDED_BY(mutex_);
+  std::condition_variable_any kept_;  ///< `changes_` keeps one more
+  watcher::Watcher watcher_;          // it uses all of the above
+  std::jthread pacer_;                // last: it does, too
 };
+
+/// Whether a key of Leader::wake is of a change that waits long.
+[[nodiscard]] bool IsWaitingKey(const std::string& key);
 
 }  // namespace kuryr::controller

@@ -47,6 +47,7 @@ struct Leading::Worker {
     if (IsNodeKey(key)) return node_reconciler.Round(key);
     if (IsPolicyKey(key)) return TellOfPolicy(key);
     if (const auto service = ServiceNameIn(key)) return TellOfService(*service);
+    if (IsWaitingKey(key)) return TellOfWaiting(key);
     reconciler.Round(key);
   }
 
@@ -82,6 +83,23 @@ struct Leading::Worker {
                      .kind = "Service"},
                     "KuryrServiceNotBalanced",
                     "kube-proxy serves pods, and policies do not hold: " + *problem, writer);
+  }
+
+  void TellOfWaiting(const std::string& key) {
+    const auto waiting = informer.FindWaiting(key);
+    if (!waiting) return;
+    const watcher::WatchEvent& event = waiting->event;
+    reporter.TellOf({.name_space = event.name_space,
+                     .name = event.name,
+                     .uid = event.uid,
+                     .kind = event.kind,
+                     .api_version = StringAt(*event.object, "apiVersion")},
+                    "KuryrChangesTooOften",
+                    "waits, for others' sake: changes in " + LaneOf(event).value_or("") +
+                        " are too many or too large, and each one is followed by a pause, now of " +
+                        std::to_string(waiting->pause.count()) +
+                        " s. Change its objects less often, or make them smaller",
+                    writer);
   }
 
   Informer& informer;
@@ -204,6 +222,17 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Metric("kuryr_controller_policies_not_enforced", "gauge",
               "Policies of the cluster that nothing enforces.",
               static_cast<double>(parts_.informer.policies().CountNotEnforced()));
+  const PacedChanges::Figures paced = parts_.informer.paced();
+  text.Metric("kuryr_controller_changes_waiting", "gauge",
+              "Changes that wait because others of their namespace came before.",
+              static_cast<double>(paced.waiting));
+  text.Metric("kuryr_controller_changes_kept_total", "counter", "Changes that had to wait so.",
+              static_cast<double>(paced.kept));
+  text.Metric("kuryr_controller_paced_namespaces", "gauge", "Namespaces whose changes wait.",
+              static_cast<double>(paced.lanes));
+  text.Metric("kuryr_controller_changes_oldest_seconds", "gauge",
+              "How long the first of them has waited.",
+              std::chrono::duration<double>(paced.oldest).count());
   if (!parts_.config.node_network.enabled) return;
   const PlanCounts nodes = parts_.informer.nodes().Count();
   text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");

@@ -3,6 +3,12 @@
 #include <utility>
 
 namespace kuryr::service {
+namespace {
+
+/// What stands before the first slash of a key.
+std::string NamespaceIn(const std::string& key) { return key.substr(0, key.find('/')); }
+
+}  // namespace
 
 void WorkQueue::AddAfter(const std::string& key, Clock::duration delay, Hold hold) {
   const MutexLock lock(mutex_);
@@ -50,15 +56,14 @@ void WorkQueue::Want(Keyed& keyed, Clock::duration delay, Hold hold) {
 void WorkQueue::TakeOut(Keyed& keyed) {
   Entry& entry = keyed.second;
   if (entry.place == Place::kDelayed) delayed_.erase(entry.delayed);
-  if (entry.place == Place::kReady) std::erase(ready_, &keyed);
+  if (entry.place == Place::kReady) ready_.Remove(NamespaceIn(keyed.first), &keyed);
   entry.place = Place::kNowhere;
 }
 
 void WorkQueue::Put(Keyed& keyed, Clock::time_point now) {
   Entry& entry = keyed.second;
   if (entry.due() <= now) {
-    entry.place = Place::kReady;
-    ready_.push_back(&keyed);
+    MakeReady(keyed);
   } else {
     entry.place = Place::kDelayed;
     entry.delayed = delayed_.emplace(entry.due(), &keyed);
@@ -68,12 +73,15 @@ void WorkQueue::Put(Keyed& keyed, Clock::time_point now) {
   changed_.notify_one();
 }
 
+void WorkQueue::MakeReady(Keyed& keyed) {
+  keyed.second.place = Place::kReady;
+  ready_.Push(NamespaceIn(keyed.first), &keyed);
+}
+
 void WorkQueue::MoveDue(Clock::time_point now) {
   for (auto first = delayed_.begin(); first != delayed_.end() && first->first <= now;
-       first = delayed_.erase(first)) {
-    first->second->second.place = Place::kReady;
-    ready_.push_back(first->second);
-  }
+       first = delayed_.erase(first))
+    MakeReady(*first->second);
 }
 
 std::optional<WorkQueue::Item> WorkQueue::Get() {
@@ -81,7 +89,7 @@ std::optional<WorkQueue::Item> WorkQueue::Get() {
   while (!shut_down_) {
     const auto now = options_.now();
     MoveDue(now);
-    if (!ready_.empty()) return HandOut(*ready_.front(), now);
+    if (!ready_.empty()) return HandOut(*ready_.Pop(), now);
     if (delayed_.empty()) {
       changed_.wait(mutex_);
     } else {
@@ -92,7 +100,6 @@ std::optional<WorkQueue::Item> WorkQueue::Get() {
 }
 
 WorkQueue::Item WorkQueue::HandOut(Keyed& keyed, Clock::time_point now) {
-  ready_.pop_front();
   Entry& entry = keyed.second;
   Item item = {.key = keyed.first, .waited = now - entry.due()};
   entry.place = Place::kAtWork;
@@ -145,7 +152,9 @@ QueueMetrics WorkQueue::metrics() {
   QueueMetrics metrics = counted_;
   metrics.ready = ready_.size();
   metrics.delayed = delayed_.size();
-  if (!ready_.empty()) metrics.oldest = now - ready_.front()->second.due();
+  ready_.ForEachFirst([&](const Keyed* keyed) {
+    metrics.oldest = std::max(metrics.oldest, now - keyed->second.due());
+  });
   return metrics;
 }
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +13,7 @@
 
 #include "base/backoff.h"
 #include "base/thread_annotations.h"
+#include "base/turn_queue.h"
 #include "service/histogram.h"
 
 namespace kuryr::service {
@@ -43,8 +43,8 @@ struct QueueMetrics {
 
 /// The keys ("NAMESPACE/NAME") of what has to be looked at. A key waits once, however often it is
 /// added, and is at one worker at a time. A key that is added while it is at work waits again after
-/// Done. The ready are handed out in the order in which they became ready. An idle key takes no
-/// memory. Thread-safe. (client-go's workqueue)
+/// Done. The namespaces of ready keys take turns, each with its keys in the order in which they
+/// became ready. An idle key takes no memory. Thread-safe. (client-go's workqueue)
 class WorkQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -102,6 +102,7 @@ class WorkQueue {
   /// Into the place that its times ask for.
   void Put(Keyed& keyed, Clock::time_point now) REQUIRES(mutex_);
   void TakeOut(Keyed& keyed) REQUIRES(mutex_);
+  void MakeReady(Keyed& keyed) REQUIRES(mutex_);
   /// The delayed whose time has come become ready.
   void MoveDue(Clock::time_point now) REQUIRES(mutex_);
   [[nodiscard]] Item HandOut(Keyed& keyed, Clock::time_point now) REQUIRES(mutex_);
@@ -110,7 +111,7 @@ class WorkQueue {
   Mutex mutex_;
   std::condition_variable_any changed_;
   Entries entries_ GUARDED_BY(mutex_);
-  std::deque<Keyed*> ready_ GUARDED_BY(mutex_);
+  TurnQueue<std::string, Keyed*> ready_ GUARDED_BY(mutex_);  ///< by namespace
   Delayed delayed_ GUARDED_BY(mutex_);
   QueueMetrics counted_ GUARDED_BY(mutex_);  ///< without what is counted on request
   bool shut_down_ GUARDED_BY(mutex_) = false;

@@ -57,6 +57,10 @@ class Cluster:
             name = document.split("\nmetadata:\n  name: ")[1].split()[0]
             self.api.apply(f"{PATHS[kind]}/{name}", document)
 
+    def allow_services(self):
+        """What kuryr-controller needs for [ovn] services = ovn: docs/ovn.md's edit of its manifest."""
+        self.apply((REPOSITORY / "etc/kubernetes/rbac-controller.yaml").read_text().replace("#ovn ", ""))
+
     def insist(self, method, path, body=None, **options):
         """The answer, however often the API server dies meanwhile; HTTPError for what it refuses. A request that it may have
         heard is sent again."""

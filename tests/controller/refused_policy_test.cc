@@ -73,12 +73,36 @@ class RefusedPolicyTest : public LeadingTest {
     config_.backend = std::make_shared<RefusingFactory>();
     Start();
   }
-  void CreatePolicy(const std::string& name) {
+  void CreatePolicy(const std::string& name, const std::string& name_space = "default") {
     api().Create({{"kind", "NetworkPolicy"},
                   {"apiVersion", "networking.k8s.io/v1"},
-                  {"metadata", {{"name", name}, {"namespace", "default"}}}});
+                  {"metadata", {{"name", name}, {"namespace", name_space}}}});
+  }
+  /// Changes the labels of a pod of namespace default until its changes wait.
+  void Storm() {
+    cluster_.CreatePod("storm");
+    const std::string none = "\nkuryr_controller_changes_kept_total 0\n";
+    for (int i = 0; Metrics().find(none) != std::string::npos; ++i)
+      api().Patch("pods", "default", "storm",
+                  {{"metadata", {{"labels", {{"number", std::to_string(i)}}}}}});
   }
 };
+
+TEST_F(RefusedPolicyTest, PoliciesOfAnotherNamespaceDoNotWaitForOneThatChangesAllTheTime) {
+  Storm();
+  CreatePolicy("deny", "quiet");
+
+  EXPECT_THAT(cluster_.WaitForEvent("deny", "KuryrPolicyRefused"), HasSubstr("quiet/deny"));
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_paced_namespaces 1\n"));
+}
+
+TEST_F(RefusedPolicyTest, NextLeaderKnowsWhatWaited) {
+  Storm();
+  CreatePolicy("late");
+  Restart();
+
+  EXPECT_THAT(cluster_.WaitForEvent("late", "KuryrPolicyRefused"), HasSubstr("default/late"));
+}
 
 TEST_F(RefusedPolicyTest, UserOfThePolicyIsToldWhy) {
   CreatePolicy("deny");

@@ -16,15 +16,15 @@ STALE_SECONDS = 5
 
 
 class ControlledPods:
-    def __init__(self, chosen, node, backend, define=lambda cluster: None, seconds=EVENT_SECONDS):
+    def __init__(self, chosen, node, backend, define=lambda cluster: None, seconds=EVENT_SECONDS, users=""):
         """chosen: the launcher's options; node: ovn.node's, which is given another agent; backend: kuryr.conf's sections;
-        define(cluster) makes kinds of the API server; seconds: how long an ADD and a change of policies may take."""
+        define(cluster) makes kinds of the API server; seconds: how long an ADD and a change of policies may take; users: Cluster's."""
         programs, why = find_programs()
         if not programs:
             raise Skipped(why)
         self.node, self.patience = node, seconds
         self.node.agent.kill()
-        cluster = Cluster(programs)
+        cluster = Cluster(programs, users)
         self.api = cluster.api
         define(cluster)
         self.controller = Controller(0, chosen.controller, self.api, "kuryrport", backend)

@@ -29,7 +29,8 @@ LANES = {
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
     "cluster": "Kubernetes' network on two nodes with kube-proxy, and a third of Kubernetes' own network conformance tests",
     "cluster-ovn": "lane cluster on OVN alone, with Geneve between the nodes and Services by OVN; and by OVN's manifests, with kube-proxy",
-    "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts; NetworkPolicies by chance, MultiNetworkPolicies, local Services",
+    "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts; NetworkPolicies by chance, MultiNetworkPolicies, local Services; "
+           "users who storm",
     "neutron": "pods on ports of a real Neutron with Keystone, ML2/OVN and ML2/OVS: kuryr-controller's ports, pools, trunks; kills; "
                "NetworkPolicies by chance",
     "bandwidth": "the runtimes' limits once more, on the kernel lane's Linux, whose Open vSwitch has the kernel's datapath",
@@ -179,7 +180,8 @@ def tasks_of(lane):
                         program("ovn", served, ("tests/ovn/services", "--logs", "build/run/services"), WAITS, 60, name="services"),
                         program("ovn", served, ("tests/ovn/neighbours", "--logs", "build/run/neighbours"), WAITS, 40,
                                 name="neighbours"),
-                        program("ovn", served, ("tests/ovn/networks", "--logs", "build/run/networks"), WAITS, 30, name="networks")],
+                        program("ovn", served, ("tests/ovn/networks", "--logs", "build/run/networks"), WAITS, 30, name="networks"),
+                        program("ovn", served, ("tests/ovn/storm", "--logs", "build/run/users"), 1, 90, name="storm of users")],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
                             program("neutron", served, ("tests/neutron/policies", "--logs", "build/run/neutron-policies"), 1, 60,
                                     name="neutron policies"),

@@ -10,7 +10,7 @@ LANES = {
     "storm": "chaos with 1,000 pods that come and go; 100 pods whose network is broken for 10 minutes; 2,000 pods, 60 kills of "
              "controllers and 10 of the API server; 200 namespaces that end, also with Neutron; 10,000 requests of users who mean "
              "ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed; 2,000 NetworkPolicies by chance, and 200 "
-             "with Neutron",
+             "with Neutron; three users who storm for ten minutes",
     "cluster": "all of Kubernetes' network conformance tests, twice, and in a flat pool; ten kills of each part; clusters of IPv4 alone "
                "and of IPv6 alone",
     "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; all tests of NetworkPolicies; clusters of IPv4 alone and of "
@@ -57,6 +57,7 @@ def storm():
             lanes.program("storm", served, ("tests/attacks/run", "--attacks", "1000"), 2, 90, name="storm of attacks"),
             lanes.program("storm", served, ("tests/neutron/storm", "--logs", "build/run/neutron-storm"), 1, 600, name="storm of ports"),
             lanes.program("storm", served, ("tests/ovn/policies", "--policies", "2000"), 1, 1500, name="storm of policies"),
+            lanes.program("storm", served, ("tests/ovn/storm", "--seconds", "600"), 2, 700, name="long storm of users"),
             lanes.program("storm", served, ("tests/neutron/policies", "--policies", "200", "--logs", "build/run/neutron-policies-storm"),
                           1, 600, name="storm of policies with Neutron")]
 

@@ -49,6 +49,12 @@ TEST_F(WorkQueueTest, KeysComeInTheOrderInWhichTheyWereAdded) {
   EXPECT_EQ(queue_.metrics().ready, 0U);
 }
 
+TEST_F(WorkQueueTest, NamespacesTakeTurns) {
+  for (const char* key : {"many/a", "many/b", "many/c", "few/a", "/node"}) queue_.Add(key);
+
+  EXPECT_THAT(Take(5), ElementsAre("many/a", "few/a", "/node", "many/b", "many/c"));
+}
+
 TEST_F(WorkQueueTest, AKeyAtWorkThatIsAddedIsRunOnceMoreBehindTheOthers) {
   queue_.Add("a");
   ASSERT_EQ(queue_.Get()->key, "a");

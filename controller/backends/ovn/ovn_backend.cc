@@ -92,7 +92,7 @@ std::vector<WantedRow> OvnBackend::Police(const std::vector<vif::PodVif>& vifs,
 
 WantedRow OvnBackend::WithPolicies(const std::string& pod_uid, const PolicedPort& port) const {
   WantedRow row = port.row;
-  for (Place& place : policies_.PlacesIn(SetsOf(sets_, pod_uid, port.network)))
+  for (Place& place : policies_.PlacesIn(SetsOf(policies_.members(), pod_uid, port.network)))
     row.places.push_back(std::move(place));
   return row;
 }
@@ -114,7 +114,7 @@ void OvnBackend::AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) 
   if (account == accounts_.end()) return;
   std::set<PodSet> sets;
   for (const PolicedPort& port : account->second.ports)
-    sets.merge(SetsOf(sets_, owner.id, port.network));
+    sets.merge(SetsOf(policies_.members(), owner.id, port.network));
   for (RowKey& key : policies_.IsolationOf(sets)) {
     if (!northbound_.StateOf({key}).settled) awaiting_[key].insert(owner.id);
     keys.push_back(std::move(key));
@@ -122,7 +122,8 @@ void OvnBackend::AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) 
 }
 
 /// All under the lock: a row that was made before a policy changed must not come after it.
-std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::PodVif>& vifs,
+                                     Turn turn) {
   std::vector<WantedRow> rows = topology_.RowsOf(owner, vifs);
   std::vector<RowKey> keys = KeysOf(rows);
   const MutexLock lock(mutex_);
@@ -132,7 +133,11 @@ std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::
   for (const RowKey& key : old) owners_.erase(key);
   for (const RowKey& key : keys) owners_[key] = owner.id;
   if (!owner.is_node()) rows = Police(vifs, std::move(rows), account);
-  northbound_.Want(std::move(rows), old);
+  if (turn == Turn::kFirst) {
+    northbound_.WantFirst(std::move(rows), old);
+  } else {
+    northbound_.Want(std::move(rows), old);
+  }
   AppendIsolation(owner, keys);
   return keys;
 }
@@ -140,17 +145,12 @@ std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::
 /// A policy without rules has no port groups. So a set may have members before it has a group.
 void OvnBackend::Enforce(const PolicyChanges& changes) {
   const MutexLock lock(mutex_);
-  PolicyRows::Changes rows = policies_.Take(changes.policies);
-  for (const auto& [member, sets] : changes.pods) {
-    if (sets.empty()) {
-      sets_.erase(member);
-    } else {
-      sets_[member] = sets;
+  PolicyRows::Changes rows = policies_.Take(changes.policies, changes.pods);
+  if (!rows.groups.empty()) {
+    for (const auto& [member, sets] : policies_.members()) {
+      if (!changes.pods.contains(member) && HaveAny(sets, rows.groups))
+        AppendPorts(member, rows.wanted);
     }
-  }
-  for (const auto& [member, sets] : sets_) {
-    if (!changes.pods.contains(member) && HaveAny(sets, rows.groups))
-      AppendPorts(member, rows.wanted);
   }
   for (const auto& [member, sets] : changes.pods) AppendPorts(member, rows.wanted);
   if (rows.together) {
@@ -205,7 +205,7 @@ void OvnBackend::OnTold(const std::vector<RowKey>& keys) {
 std::optional<std::vector<vif::PodVif>> OvnBackend::Reserve(const PlanRequest& request) {
   auto vifs = pools_.Reserve(request);
   if (!vifs) return std::nullopt;
-  const Northbound::State state = northbound_.StateOf(Want(request.owner, *vifs));
+  const Northbound::State state = northbound_.StateOf(Want(request.owner, *vifs, Turn::kFirst));
   if (!state.failure.empty()) throw PlanError(PlanError::Kind::kRetry, state.failure);
   if (!state.settled) return std::nullopt;
   return vifs;

@@ -79,9 +79,10 @@ class OvnBackend final : public Backend,
   };
 
   /// Requests the owner's rows, which replace those of an earlier call. Returns their keys, and the
-  /// keys of the rows that isolate the pod.
-  std::vector<RowKey> Want(const Owner& owner, const std::vector<vif::PodVif>& vifs)
-      EXCLUDES(mutex_);
+  /// keys of the rows that isolate the pod. With kFirst the owner waits for them.
+  enum class Turn { kInOrder, kFirst };
+  std::vector<RowKey> Want(const Owner& owner, const std::vector<vif::PodVif>& vifs,
+                           Turn turn = Turn::kInOrder) EXCLUDES(mutex_);
   /// Notes the ports of a pod, and returns its rows with its policies' port groups.
   [[nodiscard]] std::vector<WantedRow> Police(const std::vector<vif::PodVif>& vifs,
                                               std::vector<WantedRow> rows, Account& account) const
@@ -105,7 +106,6 @@ class OvnBackend final : public Backend,
   std::map<std::string, Account> accounts_ GUARDED_BY(mutex_);  ///< by the owner's id
   std::map<RowKey, std::string> owners_ GUARDED_BY(mutex_);     ///< ids, by row
   PolicyRows policies_ GUARDED_BY(mutex_);
-  MemberSets sets_ GUARDED_BY(mutex_);
   std::map<RowKey, std::set<std::string>> awaiting_ GUARDED_BY(mutex_);  ///< pods, by row
   EndpointBudget budget_ GUARDED_BY(mutex_);
   const OvnTracer tracer_;

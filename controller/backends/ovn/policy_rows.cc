@@ -112,12 +112,14 @@ void PolicyRows::AddRule(const std::string& name, const PolicyRule& rule, int pr
   }
 }
 
-/// Repeats a row for the traffic that each rule of its direction passes on.
+/// Repeats a row of a set for the traffic that each rule of its direction passes on.
 void PolicyRows::AddPassed(const WantedRow& row, TrafficDirection direction, Rows& rows) const {
   const std::string match = row.values.at("match");
   const int priority = row.values.at("priority");
+  const PodSet& set = row.places.front().row.name;
   for (const AdminRule& passing : ladder_.rules()) {
     if (passing.rule.action != PolicyAction::kPass || passing.rule.direction != direction) continue;
+    if (!shared_.Share(set, passing.rule.subject)) continue;
     size_t index = 0;
     for (const std::string& passed : MatchesOf(passing.rule)) {
       const std::string number = std::to_string(index++);
@@ -205,17 +207,37 @@ PolicyRows::Noted PolicyRows::Note(
   }
   if (is_admins) {
     ladder_ = AdminLadder(compiled_);
+    std::set<PodSet> passing;
+    for (const AdminRule& each : ladder_.rules()) {
+      if (each.rule.action == PolicyAction::kPass) passing.insert(each.rule.subject);
+    }
+    shared_.SetSubjects(std::move(passing));
     for (const auto& [name, policy] : compiled_) changed.insert(name);
   }
   return {.policies = std::move(changed), .is_admins = is_admins};
 }
 
+std::set<std::string> PolicyRows::PoliciesFor(const std::set<PodSet>& sets) const {
+  std::set<std::string> names;
+  for (const auto& [name, policy] : compiled_) {
+    const auto& rules = policy.rules;
+    if (sets.contains(policy.subject) ||
+        std::any_of(rules.begin(), rules.end(),
+                    [&](const PolicyRule& rule) { return sets.contains(rule.subject); }))
+      names.insert(name);
+  }
+  return names;
+}
+
 PolicyRows::Changes PolicyRows::Take(
-    const std::map<std::string, std::optional<CompiledPolicy>>& policies) {
+    const std::map<std::string, std::optional<CompiledPolicy>>& policies,
+    const MemberSets& members) {
   Changes changes;
   Rows wanted;
   std::vector<RowKey> before;
-  const Noted noted = Note(policies);
+  Noted noted = Note(policies);
+  const std::set<PodSet> shared = shared_.Take(members);
+  if (!shared.empty()) noted.policies.merge(PoliciesFor(shared));
   for (const std::string& name : noted.policies) {
     std::vector<RowKey>& keys = policies_[name];
     before.insert(before.end(), keys.begin(), keys.end());

@@ -9,6 +9,7 @@
 
 #include "controller/backends/ovn/admin_ladder.h"
 #include "controller/backends/ovn/northbound/wanted_row.h"
+#include "controller/backends/ovn/shared_pods.h"
 #include "controller/policy/compiled_policy.h"
 
 namespace kuryr::controller::ovn {
@@ -27,8 +28,12 @@ class PolicyRows {
     std::set<PodSet> groups;  ///< sets whose port groups are new
     bool together = false;    ///< rows of one transaction: in between, another order would hold
   };
-  /// Applies changed policies; nullopt: the policy is gone.
-  [[nodiscard]] Changes Take(const std::map<std::string, std::optional<CompiledPolicy>>& policies);
+  /// Applies changed policies and members of sets, as PolicyChanges has them.
+  [[nodiscard]] Changes Take(const std::map<std::string, std::optional<CompiledPolicy>>& policies,
+                             const MemberSets& members = {});
+
+  /// The sets that each member is in.
+  [[nodiscard]] const MemberSets& members() const noexcept { return shared_.members(); }
 
   /// The places of a port of a pod in these sets. A set that no policy names has none.
   [[nodiscard]] std::vector<Place> PlacesIn(const std::set<PodSet>& sets) const;
@@ -63,10 +68,13 @@ class PolicyRows {
   };
   /// Learns the policies.
   [[nodiscard]] Noted Note(const std::map<std::string, std::optional<CompiledPolicy>>& policies);
+  /// The policies that have rows for one of the sets.
+  [[nodiscard]] std::set<std::string> PoliciesFor(const std::set<PodSet>& sets) const;
 
   const std::string cluster_;
   std::map<std::string, CompiledPolicy> compiled_;  ///< as PolicyChanges has them
   AdminLadder ladder_;
+  SharedPods shared_;
   std::map<std::string, std::vector<RowKey>> policies_;  ///< the rows of each policy
   std::map<RowKey, size_t> uses_;                        ///< how many policies have the row
 };

@@ -14,7 +14,9 @@ namespace {
 using RefusalKind = NeutronError::Kind;
 
 /// Neutron validates each rule, and answers a long request late.
-constexpr ptrdiff_t kMostRules = 50;
+constexpr size_t kMostRules = 50;
+/// Each takes a request.
+constexpr size_t kMostDeleted = 20;
 constexpr size_t kMostThreads = 8;
 /// The description of a group that kuryr-kubernetes made for a policy begins so, and in releases
 /// before KuryrPorts.
@@ -147,8 +149,9 @@ void GroupStore::Close(Group& group, const Rules& wanted) {
   group.is_closed = true;
 }
 
-GroupStore::Failures GroupStore::Write(const Wanted& wanted) {
-  Failures failures;
+GroupStore::Outcome GroupStore::Write(const Wanted& wanted) {
+  Outcome outcome;
+  Failures& failures = outcome.failures;
   // Each thread changes the group that it acts on, and no other.
   for (const auto& [name, rules] : wanted) groups_.try_emplace(name);
   ForEach(wanted, failures, [this](const GroupName& name, const Rules& rules) {
@@ -159,49 +162,59 @@ GroupStore::Failures GroupStore::Write(const Wanted& wanted) {
   std::erase_if(groups_, [](const auto& group) { return group.second.id.empty(); });
   Wanted known = wanted;
   std::erase_if(known, [&](const auto& each) { return !groups_.contains(each.first); });
+  Mutex mutex;
   ForEach(known, failures, [&](const GroupName& name, const Rules& rules) {
-    AddRules(groups_.at(name), Translated(rules));
+    if (AddRules(groups_.at(name), Translated(rules))) return;
+    const MutexLock lock(mutex);
+    outcome.unfinished.insert(name);
   });
   for (const auto& [name, rules] : known) {
     if (Translated(rules).size() < rules.size())
       failures.emplace(name, "Neutron has no security group for a peer");
   }
-  return failures;
+  return outcome;
 }
 
 /// Neutron takes the rules of one group in a request.
-void GroupStore::AddRules(Group& group, const Rules& wanted) {
+bool GroupStore::AddRules(Group& group, const Rules& wanted) {
   std::vector<SecurityRuleRequest> missing;
+  bool is_all = true;
   for (const SecurityRule& rule : wanted) {
-    if (!group.rules.contains(rule)) missing.push_back({group.id, rule});
+    if (group.rules.contains(rule)) continue;
+    is_all = missing.size() < kMostRules;
+    if (!is_all) break;
+    missing.push_back({group.id, rule});
   }
-  for (auto begin = missing.begin(); begin != missing.end();) {
-    const auto end = begin + std::min(kMostRules, missing.end() - begin);
-    const std::vector<SecurityRuleRequest> some(begin, end);
-    const std::vector<ListedRule> made = api_.CreateSecurityRules(some);
-    for (size_t i = 0; i < made.size(); ++i) group.rules.emplace(some[i].rule, made[i].id);
-    begin = end;
-  }
+  if (missing.empty()) return true;
+  const std::vector<ListedRule> made = api_.CreateSecurityRules(missing);
+  for (size_t i = 0; i < made.size(); ++i) group.rules.emplace(missing[i].rule, made[i].id);
+  return is_all;
 }
 
-void GroupStore::Clean(const Wanted& wanted) {
+std::set<GroupName> GroupStore::Clean(const Wanted& wanted) {
+  std::set<GroupName> cleaned;
   for (const auto& [name, rules] : wanted) {
     const auto found = groups_.find(name);
-    if (found == groups_.end()) continue;
-    Group& group = found->second;
-    const Rules kept = Translated(rules);
-    for (auto rule = group.rules.begin(); rule != group.rules.end();) {
-      if (kept.contains(rule->first)) {
-        ++rule;
-        continue;
-      }
-      api_.DeleteSecurityRule(rule->second);
-      rule = group.rules.erase(rule);
-    }
-    if (group.is_tagged) continue;
-    api_.SetSecurityGroupTags(group.id, defaults_.tags);
-    group.is_tagged = true;
+    if (found == groups_.end() || CleanGroup(found->second, Translated(rules)))
+      cleaned.insert(name);
   }
+  return cleaned;
+}
+
+bool GroupStore::CleanGroup(Group& group, const Rules& kept) {
+  size_t deleted = 0;
+  for (auto rule = group.rules.begin(); rule != group.rules.end();) {
+    if (kept.contains(rule->first)) {
+      ++rule;
+      continue;
+    }
+    if (deleted++ == kMostDeleted) return false;
+    api_.DeleteSecurityRule(rule->second);
+    rule = group.rules.erase(rule);
+  }
+  if (!group.is_tagged) api_.SetSecurityGroupTags(group.id, defaults_.tags);
+  group.is_tagged = true;
+  return true;
 }
 
 bool GroupStore::DeleteBut(const std::set<GroupName>& kept) {

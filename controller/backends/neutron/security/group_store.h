@@ -27,11 +27,17 @@ class GroupStore {
   void List();
   [[nodiscard]] bool is_listed() const noexcept { return is_listed_; }
 
-  /// Makes missing groups and rules. Neutron's own rules of a new group go at once: they would open
-  /// its pods. Of what Neutron refuses, the rest is made nevertheless.
-  [[nodiscard]] Failures Write(const Wanted& wanted);
-  /// Deletes rules of these groups beyond those wanted, and sets missing tags.
-  void Clean(const Wanted& wanted);
+  struct Outcome {
+    Failures failures;
+    std::set<GroupName> unfinished;  ///< groups that need a further call
+  };
+  /// Makes missing groups, and of each group as many missing rules as a request takes: a group of
+  /// many rules keeps no other one waiting. Neutron's own rules of a new group go at once: they
+  /// would open its pods. Of what Neutron refuses, the rest is made nevertheless.
+  [[nodiscard]] Outcome Write(const Wanted& wanted);
+  /// Deletes rules of these groups beyond those wanted, a few of each group, and sets missing tags.
+  /// Returns the groups that need no further call.
+  [[nodiscard]] std::set<GroupName> Clean(const Wanted& wanted);
   /// Deletes the groups that are not in `kept`, and those of kuryr-kubernetes. False: a port or a
   /// rule still names one.
   [[nodiscard]] bool DeleteBut(const std::set<GroupName>& kept);
@@ -54,7 +60,9 @@ class GroupStore {
   [[nodiscard]] Rules Translated(const Rules& rules) const;
   void Make(const GroupName& name, Group& group);
   void Close(Group& group, const Rules& wanted);
-  void AddRules(Group& group, const Rules& wanted);
+  [[nodiscard]] bool CleanGroup(Group& group, const Rules& kept);
+  /// False: more are missing.
+  [[nodiscard]] bool AddRules(Group& group, const Rules& wanted);
   /// Acts on each group, in a few threads, which have ended when this returns. A lasting refusal
   /// becomes a failure of the group; any other error is thrown.
   template <typename Act>

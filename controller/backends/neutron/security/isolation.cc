@@ -1,6 +1,7 @@
 #include "controller/backends/neutron/security/isolation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -282,9 +283,11 @@ void Isolation::WriteGroups() {
     before = failures_;
     unclean_.merge(names);
   }
-  const GroupStore::Failures failures = store_.Write(wanted);
-  Publish(wanted, failures);
+  const GroupStore::Outcome outcome = store_.Write(wanted);
+  for (const GroupName& name : outcome.unfinished) wanted.erase(name);
+  Publish(wanted, outcome.failures);
   TellOf(before);
+  if (!outcome.unfinished.empty()) hooks_.want_run();
   if (!is_look) return;
   const std::set<std::string> differing = hooks_.find_differing();
   const MutexLock lock(mutex_);
@@ -404,21 +407,29 @@ void Isolation::Regroup() {
   hooks_.want_run();
 }
 
+/// What old rules allow is not cut before the new ones are there.
 bool Isolation::Clean() {
+  std::set<GroupName> names;
   GroupStore::Wanted wanted;
   std::set<GroupName> kept;
   {
     const MutexLock lock(mutex_);
     const size_t changing = CountOf(Due::kJoining) + CountOf(Due::kJoined) + CountOf(Due::kTrying);
     if (unclean_.empty() || changing > 0 || !is_adopted_) return true;
-    wanted = WantedOf(unclean_);
+    std::set_difference(unclean_.begin(), unclean_.end(), unwritten_.begin(), unwritten_.end(),
+                        std::inserter(names, names.end()));
+    wanted = WantedOf(names);
     kept = policies_.All();
   }
-  store_.Clean(wanted);
+  const std::set<GroupName> cleaned = store_.Clean(wanted);
   const bool is_done = store_.DeleteBut(kept);
+  if (cleaned.size() < wanted.size()) hooks_.want_run();
   const MutexLock lock(mutex_);
   ReadStore();
-  if (is_done) unclean_.clear();
+  std::erase_if(names, [&](const GroupName& name) {
+    return !is_done || (wanted.contains(name) && !cleaned.contains(name));
+  });
+  for (const GroupName& name : names) unclean_.erase(name);
   return is_done;
 }
 

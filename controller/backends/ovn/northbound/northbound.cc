@@ -14,8 +14,8 @@
 namespace kuryr::controller::ovn {
 namespace {
 
-/// So that one transaction keeps the server from others for milliseconds only.
-constexpr size_t kMostRows = 500;
+/// So that one transaction keeps the server, and this process, from others for milliseconds only.
+constexpr RowKeeper::Limits kMostOfBatch = {.rows = 500, .bytes = size_t{4} << 20};
 /// No event says that writing is allowed again.
 constexpr std::chrono::seconds kMayWriteAgain{1};
 
@@ -66,6 +66,15 @@ void Northbound::Want(std::vector<WantedRow> rows, const std::vector<RowKey>& dr
   {
     const MutexLock lock(mutex_);
     for (WantedRow& row : rows) keeper_.Want(std::move(row));
+    for (const RowKey& key : dropped) keeper_.Drop(key);
+  }
+  Wake();
+}
+
+void Northbound::WantFirst(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped) {
+  {
+    const MutexLock lock(mutex_);
+    for (WantedRow& row : rows) keeper_.WantFirst(std::move(row));
     for (const RowKey& key : dropped) keeper_.Drop(key);
   }
   Wake();
@@ -187,7 +196,7 @@ std::vector<RowKey> Northbound::SendBatch() {
   const Clock::time_point now = Clock::now();
   if (now >= *drop_all_at_ && !std::exchange(drops_all_, true))
     keeper_.DropUnknown([](const RowKey&) { return true; });
-  RowKeeper::Batch batch = keeper_.Compose(replica_, kMostRows, now);
+  RowKeeper::Batch batch = keeper_.Compose(replica_, kMostOfBatch, now);
   std::vector<RowKey> told = std::move(batch.told);
   if (!batch.empty()) Transact(std::move(batch));
   return told;

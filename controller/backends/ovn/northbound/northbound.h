@@ -50,6 +50,9 @@ class Northbound {
   /// Has the thread write the rows, and delete those of `dropped`. Hundreds of rows may change in
   /// one transaction.
   void Want(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped = {}) EXCLUDES(mutex_);
+  /// As Want, and rows that are not in the database yet go before all others: an owner waits for
+  /// them.
+  void WantFirst(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped) EXCLUDES(mutex_);
   /// As Want, with all of these rows in one transaction, however many they are.
   void WantTogether(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped)
       EXCLUDES(mutex_);

@@ -20,19 +20,38 @@ constexpr const char* kRowId = "kuryr-row";
 constexpr unsigned kMostRewrites = 10;
 constexpr std::chrono::minutes kRewriteTime{1};
 
+/// The bytes of columns that may be long.
+size_t SizeOf(const WantedRow& row) {
+  size_t bytes = 0;
+  for (const auto& [column, value] : row.values)
+    bytes += value.is_string() ? value.get_ref<const std::string&>().size() : 0;
+  for (const auto& [column, map] : row.whole_maps) {
+    for (const auto& [key, value] : map) bytes += key.size() + value.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 RowKeeper::RowKeeper(Shape shape, std::chrono::milliseconds retry_least,
                      std::chrono::milliseconds retry_most)
     : shape_(std::move(shape)), retry_least_(retry_least), retry_most_(retry_most) {}
 
-void RowKeeper::Want(WantedRow row) {
+void RowKeeper::Want(WantedRow row) { Change(std::move(row), false); }
+
+void RowKeeper::WantFirst(WantedRow row) { Change(std::move(row), true); }
+
+void RowKeeper::Change(WantedRow row, bool is_first) {
   if (!IsNamed(row.key.table)) {
     row.maps[kExternalIds][kClusterId] = shape_.cluster;
     row.maps[kExternalIds][kRowId] = row.key.name;
   }
   const RowKey key = row.key;
   Slot& slot = slots_[key];
+  if (is_first && !slot.is_first && slot.uuids.empty()) {
+    slot.is_first = true;
+    if (slot.stage == Stage::kQueued) first_.push_back(key);
+  }
   if (slot.wanted == row) return;
   if (slot.wanted) StopWaiting(*slot.wanted);
   slot.wanted = std::move(row);
@@ -108,7 +127,7 @@ void RowKeeper::Queue(const RowKey& key, Slot& slot) {
   if (slot.stage == Stage::kQueued) return;
   if (slot.stage == Stage::kFailed) failed_.erase({slot.failure.until, key});
   slot.stage = Stage::kQueued;
-  queue_.push_back(key);
+  (slot.is_first ? first_ : queue_).push_back(key);
 }
 
 void RowKeeper::QueueUuid(const std::string& uuid) {
@@ -207,6 +226,7 @@ class RowKeeper::Composer {
     return std::move(batch_);
   }
   [[nodiscard]] size_t size() const { return batch_.keys.size(); }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
   void Tell(const RowKey& key) { batch_.told.push_back(key); }
 
   /// Looks at the row of a slot that has just been taken from the queue.
@@ -221,8 +241,10 @@ class RowKeeper::Composer {
     }
     if (batch_.operations.size() + mutated_ > before) {
       batch_.keys.push_back(key);
+      if (slot.wanted) bytes_ += SizeOf(*slot.wanted);
     } else if (complete) {
       slot.stage = Stage::kSettled;
+      slot.is_first = false;
       if (!slot.rewrites) slot.rewrites = Rewrites();
       slot.alone = false;
       batch_.told.push_back(key);
@@ -360,37 +382,52 @@ class RowKeeper::Composer {
   /// operation is that of the whole set, so each set has one operation.
   std::map<std::tuple<std::string, json, std::string, std::string>, json> mutations_;
   size_t mutated_ = 0;
+  size_t bytes_ = 0;  ///< of the columns of rows
 };
 
-RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Time now) {
+/// A row of first_ leaves an entry in queue_ if it was there before.
+RowKey RowKeeper::NextQueued() {
+  std::deque<RowKey>& queue = first_.empty() ? queue_ : first_;
+  if (first_.empty() && together_ > 0) --together_;
+  RowKey key = std::move(queue.front());
+  queue.pop_front();
+  return key;
+}
+
+RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, const Limits& most, Time now) {
   while (!failed_.empty() && failed_.begin()->first <= now) {
     const RowKey key = failed_.begin()->second;
     Queue(key, slots_[key]);
   }
   Composer composer(*this, replica);
-  size_t together = std::exchange(together_, 0);
-  const bool is_whole = together > 0;
-  while (!queue_.empty() && (composer.size() < most || together > 0)) {
-    together -= together > 0 ? 1 : 0;
-    const RowKey key = queue_.front();
-    Slot& slot = slots_[key];
-    const bool alone = slot.alone;
+  const bool is_whole = together_ > 0;
+  while (HasQueued() &&
+         (together_ > 0 || (composer.size() < most.rows && composer.bytes() < most.bytes))) {
+    const RowKey& next = first_.empty() ? queue_.front() : first_.front();
+    const auto found = slots_.find(next);
+    const bool is_stale = found == slots_.end() || found->second.stage != Stage::kQueued;
+    const bool alone = !is_stale && found->second.alone;
     if (alone && composer.size() > 0) break;
-    queue_.pop_front();
-    slot.stage = Stage::kUnderWay;
-    if (slot.rewrites && now < slot.rewrites->look_at) {
-      Fail(key, slot,
-           {.why = "other programs change it again and again", .until = slot.rewrites->look_at});
-      composer.Tell(key);
-      continue;
-    }
-    composer.Look(key, slot);
-    if (slot.stage == Stage::kSettled && !slot.wanted && slot.uuids.empty()) slots_.erase(key);
+    const RowKey key = NextQueued();
+    if (is_stale) continue;
+    Take(key, found->second, composer, now);
     if (alone && composer.size() > 0) break;
   }
+  together_ = 0;
   Batch batch = composer.Take();
   batch.is_whole = is_whole;
   return batch;
+}
+
+void RowKeeper::Take(const RowKey& key, Slot& slot, Composer& composer, Time now) {
+  slot.stage = Stage::kUnderWay;
+  if (slot.rewrites && now < slot.rewrites->look_at) {
+    Fail(key, slot,
+         {.why = "other programs change it again and again", .until = slot.rewrites->look_at});
+    return composer.Tell(key);
+  }
+  composer.Look(key, slot);
+  if (slot.stage == Stage::kSettled && !slot.wanted && slot.uuids.empty()) slots_.erase(key);
 }
 
 void RowKeeper::OnDone(const Batch& batch, Time now) {

@@ -39,6 +39,9 @@ class RowKeeper {
             std::chrono::milliseconds retry_most);
 
   void Want(WantedRow row);
+  /// As Want. A row that is not there yet goes before all others until it is settled. A row that is
+  /// there keeps its place: others may have to change before it.
+  void WantFirst(WantedRow row);
   /// The row is not to be there.
   void Drop(const RowKey& key);
   /// Rows of the table whose names begin with that of the prefix: there, wanted or dropped.
@@ -70,9 +73,13 @@ class RowKeeper {
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
   };
-  /// The operations for rows that differ, of at most `most` rows if they need not be together. The
-  /// replica is whole.
-  [[nodiscard]] Batch Compose(const OvsdbReplica& replica, size_t most, Time now);
+  /// How much of rows that need not be together is for one batch.
+  struct Limits {
+    size_t rows = 0;
+    size_t bytes = 0;  ///< about; the last row may be longer
+  };
+  /// The operations for rows that differ. The replica is whole.
+  [[nodiscard]] Batch Compose(const OvsdbReplica& replica, const Limits& most, Time now);
   /// The batch was done, and the replica has its changes. A row that other programs have made it
   /// write too often waits before it is looked at again, and has failed meanwhile.
   void OnDone(const Batch& batch, Time now);
@@ -88,7 +95,9 @@ class RowKeeper {
   [[nodiscard]] std::vector<RowKey> Unsettled() const;
   /// The cluster's rows in the database.
   [[nodiscard]] size_t rows() const noexcept { return keys_.size(); }
-  [[nodiscard]] size_t pending() const noexcept { return queue_.size() + failed_.size(); }
+  [[nodiscard]] size_t pending() const noexcept {
+    return first_.size() + queue_.size() + failed_.size();
+  }
 
  private:
   struct Failure {
@@ -112,6 +121,7 @@ class RowKeeper {
     Failure failure;  ///< of Stage::kFailed
     std::optional<WantedRow> wanted;
     bool dropped = false;
+    bool is_first = false;             ///< goes before others
     std::set<std::string> uuids;       ///< more than one: two controllers have written it
     bool alone = false;                ///< a batch with this row and others failed
     std::optional<Rewrites> rewrites;  ///< nullopt: it was not settled since Want or Drop
@@ -127,11 +137,15 @@ class RowKeeper {
   };
   class Composer;
 
+  void Change(WantedRow row, bool is_first);
   [[nodiscard]] bool IsNamed(const std::string& table) const {
     return shape_.named_tables.contains(table);
   }
   [[nodiscard]] bool IsUnwanted(const RowKey& key, const Slot& slot) const;
   void Queue(const RowKey& key, Slot& slot);
+  [[nodiscard]] RowKey NextQueued();
+  void Take(const RowKey& key, Slot& slot, Composer& composer, Time now);
+  [[nodiscard]] bool HasQueued() const noexcept { return !first_.empty() || !queue_.empty(); }
   /// Ends the row's wait for the rows that this form of it refers to.
   void StopWaiting(const WantedRow& row);
   void CountRewrite(Slot& slot, Time now);
@@ -151,6 +165,7 @@ class RowKeeper {
   std::unordered_map<std::string, RowKey> keys_;               ///< by the row's UUID
   std::unordered_map<std::string, std::set<Holder>> holders_;  ///< by the UUID that they have
   std::map<RowKey, std::set<RowKey>> waiting_;                 ///< for the row of the key
+  std::deque<RowKey> first_;  ///< go before those of queue_, where some may be, too
   std::deque<RowKey> queue_;
   size_t together_ = 0;  ///< how many of the queue's first rows are for one batch
   std::set<std::pair<Time, RowKey>> failed_;

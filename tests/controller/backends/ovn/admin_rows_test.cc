@@ -40,7 +40,7 @@ class AdminRowsTest : public ::testing::Test {
   }
   void Apply(const PolicyChanges& changes) {
     verdicts_.Apply(changes);
-    judge_.Apply(rows_.Take(changes.policies));
+    judge_.Apply(rows_.Take(changes.policies, changes.pods));
     for (const auto& [uid, sets] : changes.pods) judge_.SetSets(uid, sets);
   }
   void SetPod(size_t i) {
@@ -110,6 +110,32 @@ TEST_F(AdminRowsTest, SayWhatPoliciesOfAllTiersSay) {
     ChangeSomething();
     ExpectNoDifference();
   }
+}
+
+TEST_F(AdminRowsTest, PassRepeatsNoRowsOfOtherPods) {
+  const json all = {{"namespaces", json::object()}};
+  for (const char* name : {"n0", "n1"})
+    Apply(compiler_.SetNamespace(name, {{"kubernetes.io/metadata.name", name}}));
+  const json subject = {{"namespaces", {{"matchLabels", {{"kubernetes.io/metadata.name", "n1"}}}}}};
+  SetAdmin("pass", {{"priority", 1},
+                    {"subject", subject},
+                    {"ingress", {{{"action", "Pass"}, {"from", {all}}}}}});
+  const auto repeated = [&] {
+    return std::count_if(judge_.rows().begin(), judge_.rows().end(), [](const auto& row) {
+      return row.first.name.find("/AdminNetworkPolicy/pass/") != std::string::npos;
+    });
+  };
+  SetPolicy("p", {{"podSelector", json::object()}});
+  EXPECT_EQ(repeated(), 0) << "n0's rows";
+  ExpectNoDifference();
+
+  Apply(compiler_.SetNamespace("n0", {{"kubernetes.io/metadata.name", "n1"}}));
+  EXPECT_GT(repeated(), 0) << "now the rule is for n0's pods, too";
+  ExpectNoDifference();
+
+  Apply(compiler_.SetNamespace("n0", {{"kubernetes.io/metadata.name", "n0"}}));
+  EXPECT_EQ(repeated(), 0);
+  ExpectNoDifference();
 }
 
 TEST_F(AdminRowsTest, PassNothingOnToMultiNetworkPolicies) {

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "controller/backends/ovn/northbound/schema.h"
+#include "tests/controller/backends/ovn/database_history.h"
 #include "tests/controller/backends/ovn/northbound_fixture.h"
 
 namespace kuryr::controller::ovn {
@@ -335,6 +338,47 @@ TEST_F(RowsTest, ManyTakeFewTransactions) {
   northbound->WriteTo(text);
   EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_rows 2001\n"));
   EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_transactions_total 5\n"));
+}
+
+TEST_F(RowsTest, NewOnesThatSomebodyWaitsForGoBeforeOthers) {
+  may_write_ = false;
+  const auto northbound = Make();
+  std::vector<WantedRow> rows = {Switch("one")};
+  for (int i = 0; i < 2000; ++i) rows.push_back(Port("port" + std::to_string(i)));
+  const RowKey last = rows.back().key;
+  northbound->Want(std::move(rows));
+  northbound->WantFirst({Port("urgent"), Port("port1998")}, {});
+  may_write_ = true;
+  ASSERT_TRUE(AwaitSettled(*northbound, {last}));
+
+  std::map<std::string, size_t> appeared;  // the number of the transaction, by port
+  size_t transactions = 0;
+  ReplayDatabase("/run/nb.db", [&](const DatabaseRows& tables) {
+    ++transactions;
+    const auto ports = tables.find("Logical_Switch_Port");
+    if (ports == tables.end()) return;
+    for (const auto& [uuid, row] : ports->second) appeared.emplace(row.at("name"), transactions);
+  });
+  EXPECT_EQ(appeared.at("urgent"), appeared.at("port0"));
+  EXPECT_EQ(appeared.at("port1998"), appeared.at("port0"));
+  EXPECT_GT(appeared.at("port1997"), appeared.at("port0"));
+}
+
+TEST_F(RowsTest, LongOnesTakeMoreTransactions) {
+  const auto northbound = Make();
+  std::vector<WantedRow> rows = {Switch("one")};
+  std::vector<RowKey> keys;
+  for (int i = 0; i < 30; ++i) {
+    rows.push_back(Switch("long" + std::to_string(i)));
+    rows.back().values["name"] = std::to_string(i) + std::string(1 << 20, 'x');
+    keys.push_back(rows.back().key);
+  }
+  northbound->Want(std::move(rows));
+
+  ASSERT_TRUE(AwaitSettled(*northbound, keys));
+  service::MetricsText text;
+  northbound->WriteTo(text);
+  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_transactions_total 8\n"));
 }
 
 TEST_F(RowsTest, NextControllerReadsADatabaseOfMegabytes) {

@@ -109,6 +109,35 @@ TEST_F(IsolationTest, RulesOfAChangedPolicyAreMadeBeforeOthersGo) {
   }));
 }
 
+TEST_F(IsolationTest, GroupOfManyRulesIsWrittenAFewAtATimeAndOthersAreNot) {
+  const auto many_from = [](uint16_t first) {
+    CompiledPolicy policy = IngressOf("many");
+    policy.rules[0].ports.clear();
+    for (uint16_t port = first; port < first + 120; ++port)
+      policy.rules[0].ports.push_back({"tcp", port, port});
+    return policy;
+  };
+  const auto wait_for = [&](uint16_t first) {
+    return neutron_.WaitUntilGroups([&](const auto& groups) {
+      return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
+        const auto& rules = group.rules;
+        return group.name == GroupNameOf("many") && rules.size() == 240 &&
+               std::all_of(rules.begin(), rules.end(), [&](const ListedRule& rule) {
+                 return rule.rule.first_port >= first && rule.rule.first_port < first + 120;
+               });
+      });
+    });
+  };
+  StartWith({.policies = {{"busy/p", many_from(1000)}, {"team/p", IngressOf("web")}},
+             .pods = {{"uid-a", {"web"}}}});
+  Run(Pod("a"));
+  EXPECT_THAT(NamesOf("uid-a"), ::testing::Contains(web_));
+  EXPECT_TRUE(wait_for(1000));
+
+  backend_->Enforce({.policies = {{"busy/p", many_from(5000)}}});
+  EXPECT_TRUE(wait_for(5000)) << "those of before are gone, too";
+}
+
 TEST_F(IsolationTest, NewLabelsOfAPodChangeItsPortAlone) {
   StartWith({.policies = {{"team/p", IngressOf("web")}},
              .pods = {{"uid-a", {"web"}}, {"uid-b", {"web"}}}});
