@@ -59,7 +59,9 @@ class NodeNetwork : public UpkeepJob {
   };
   struct Part {
     RepairHistory history;
-    std::optional<binding::NodePlan> made;  ///< the plan by which the part was right last
+    std::optional<binding::NodePlan> made;   ///< the plan by which the part was right last
+    std::optional<binding::NodePlan> tried;  ///< the plan by which it was made last
+    std::string problem;                     ///< why that failed
   };
 
   /// Throws ParseError and UnsupportedVif for a VIF that is no management port's.
@@ -69,6 +71,9 @@ class NodeNetwork : public UpkeepJob {
   /// Returns why the part is not as planned; empty where it is.
   [[nodiscard]] std::string Treat(binding::NodePart& part, const binding::NodePlan& plan,
                                   const std::string& uid, const Deadline& deadline);
+  /// Whether the part is as planned now. One that could not be made is tried again when it is due.
+  [[nodiscard]] bool Make(binding::NodePart& part, const binding::Differences& found,
+                          const std::string& uid, const Deadline& deadline);
   void Tell(const State& state);
   void Publish(State state) EXCLUDES(mutex_);
 
