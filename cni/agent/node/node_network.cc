@@ -28,6 +28,7 @@ NodeNetwork::NodeNetwork(const NodeContext& node, const Config& config)
     : node_(node),
       config_(config),
       report_(config, node.writer),
+      stranded_(node, config),
       registry_(config.node_name, config.node_network.interface,
                 [this] { upkeep_->AddAfter(*this, kKey, kNodeSettle); }) {
   pipeline_.Register(registry_);
@@ -102,6 +103,8 @@ bool NodeNetwork::Keep(const KnownNodes& nodes, const Deadline& deadline) {
     if (!problem.empty()) state.problems.push_back(std::string(part->name()) + ": " + problem);
   }
   try {
+    const std::string stranded = stranded_.Find(nodes.vif->vif, state.plan->port.Networks());
+    if (!stranded.empty()) state.problems.push_back("pods: " + stranded);
     state.routes = binding::FindNodeRoutes(*state.plan);
     if (config_.chassis.is_managed)
       state.chassis = binding::FindChassis(node_.binding.context(), deadline);

@@ -16,6 +16,7 @@
 #include "cni/agent/node/node_events.h"
 #include "cni/agent/node/node_registry.h"
 #include "cni/agent/node/node_report.h"
+#include "cni/agent/node/stranded_pods.h"
 #include "cni/agent/upkeep/repair_history.h"
 #include "cni/agent/upkeep/upkeep.h"
 #include "cni/config.h"
@@ -80,6 +81,7 @@ class NodeNetwork : public UpkeepJob {
   const NodeContext& node_;
   const Config& config_;
   NodeReport report_;
+  StrandedPods stranded_;              ///< the upkeep's thread has it alone
   std::map<std::string, Part> parts_;  ///< by name; the upkeep's thread has them alone
   std::set<std::string> told_;         ///< the upkeep's thread has it alone
   mutable Mutex mutex_;
