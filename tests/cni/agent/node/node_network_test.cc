@@ -143,6 +143,7 @@ TEST_F(NodeNetworkTest, RestartOfOpenVSwitchIsMended) {
   ovs_->StopVswitchd();
   ovs_->Vsctl({"--no-wait", "del-port", "kuryr0"});
   WaitFor("outcome=failed part=port");
+  EXPECT_EQ(FirstEvent()["reason"], "NodeNetworkFailed");
   ovs_->StartVswitchd();
   WaitFor("outcome=repaired part=port");
 
@@ -247,8 +248,7 @@ TEST_F(NodeNetworkTest, PodsOfAnEarlierNetworkOfTheNodeAreTold) {
   WaitFor("1 with addresses of an earlier network of this node");
 
   EXPECT_THAT(Status()["node_network"]["problems"].dump(), HasSubstr("default/a"));
-  ASSERT_TRUE(api_->WaitForRequest("create", "/api/v1/namespaces/default/events"));
-  const json event = api_->List("events", "default").at(0);
+  const json event = FirstEvent();
   EXPECT_EQ(event["reason"], "CNIUnreachable");
   EXPECT_EQ(event["involvedObject"]["name"], "a");
   EXPECT_THAT(event["message"], HasSubstr(pod.ip));

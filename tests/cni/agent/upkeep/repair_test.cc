@@ -178,8 +178,7 @@ TEST_F(RepairTest, ARepairThatCannotSucceedIsToldOnceAndGrowsRarer) {
   for (int event = 0; event < 5; ++event)
     RunOnHost({"ip", "link", "set", "dev", pod.tap, "txqueuelen", std::to_string(500 + event)});
   WaitFor("the next repair of an attachment is not due yet");
-  ASSERT_TRUE(api_->WaitForRequest("create", "/api/v1/namespaces/default/events"));
-  EXPECT_EQ(api_->List("events", "default").at(0)["reason"], "CNIRepairFailed");
+  EXPECT_EQ(FirstEvent()["reason"], "CNIRepairFailed");
 
   ovs_->Vsctl(
       {"--no-wait", "set", "Bridge", "br-int", "datapath_type=" + PrivateOvs::datapath_type()});
