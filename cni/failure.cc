@@ -80,4 +80,8 @@ CniError AsCniError(const std::exception_ptr& failure) {
   }
 }
 
+std::exception_ptr AsPassing(const std::exception_ptr& failure) {
+  return std::make_exception_ptr(watcher::ApiUnavailable(AsCniError(failure).what()));
+}
+
 }  // namespace kuryr::cni

@@ -14,6 +14,12 @@ void ObjectSet::Take(const WatchEvent& event) {
   emit_(event);
 }
 
+void ObjectSet::Know(const WatchEvent& event) {
+  kind_ = event.kind;
+  known_.insert_or_assign({event.name_space, event.name},
+                          Known{event.uid, event.resource_version, list_});
+}
+
 void ObjectSet::TakePresent(WatchEvent event) {
   const Key key{event.name_space, event.name};
   const auto found = known_.find(key);
@@ -24,8 +30,7 @@ void ObjectSet::TakePresent(WatchEvent event) {
   }
   if (found != known_.end() && !same) EmitGone(key, found->second);
   event.type = same ? EventType::kModified : EventType::kAdded;
-  kind_ = event.kind;
-  known_.insert_or_assign(key, Known{event.uid, event.resource_version, list_});
+  Know(event);
   emit_(event);
 }
 

@@ -22,6 +22,8 @@ class ObjectSet {
   /// Takes an event of the watch. Emits ADDED for an unknown object and MODIFIED for a known one.
   /// Emits DELETED and ADDED for another uid under a known name.
   void Take(const WatchEvent& event);
+  /// Knows the object of the event, as Take does, and emits nothing.
+  void Know(const WatchEvent& event);
 
   /// Begins a list. Take each of its items, as ADDED, before EndList.
   void BeginList() { ++list_; }

@@ -97,7 +97,13 @@ WatchStream::WatchStream(std::string path, WatchMode mode, WatchOptions options,
       metrics_(tools.metrics),
       set_([this](const WatchEvent& event) { Deliver(event); }),
       version_(options_.fresh ? "" : kAtHand),
-      random_(std::random_device{}()) {}
+      list_is_due_(mode_ != WatchMode::kPresentState),
+      has_beginning_(mode_ != WatchMode::kPresentState || options_.begin),
+      random_(std::random_device{}()) {
+  if (!options_.begin) return;
+  version_ = options_.begin->version;
+  for (const WatchEvent& object : options_.begin->objects) set_.Know(object);
+}
 
 void WatchStream::Once() { OrAbsent(&WatchStream::ListAndWatch); }
 
@@ -135,14 +141,27 @@ bool WatchStream::TakeForbidden(const std::exception& refusal) {
   return true;
 }
 
+/// Where the path may be watched and not listed, its watch goes on without a version.
+void WatchStream::ReadAnew() {
+  try {
+    ListPresent();
+    EndList();
+  } catch (const ApiError& e) {
+    if (e.code() != ApiError::kForbidden) throw;
+    list_is_due_ = has_beginning_ = false;
+  }
+}
+
 void WatchStream::ListAndWatch() {
-  if (mode_ != WatchMode::kPresentState && list_is_due_) List();
+  if (list_is_due_) List();
   const auto start = WatchMetrics::Clock::now();
   try {
     Watch(Timeout());
     expired_ = 0;
     // Not even a bookmark came: the version may be from the future, as after a restored etcd.
-    if (!took_something_ && WatchMetrics::Clock::now() - start > BookmarksTwice()) ListLater();
+    const bool is_silent =
+        mode_ == WatchMode::kPresentState || WatchMetrics::Clock::now() - start > BookmarksTwice();
+    if (has_beginning_ && !took_something_ && is_silent) ListLater();
   } catch (const ApiError& e) {
     if (!IsOfUs(e)) list_is_due_ = true;
     if (e.code() == ApiError::kGone) ++expired_;
@@ -193,6 +212,7 @@ bool WatchStream::ReachBySteps() {
 }
 
 void WatchStream::List() {
+  if (mode_ == WatchMode::kPresentState) return ReadAnew();
   try {
     if (falls_back_) {
       ListPresent();
@@ -214,6 +234,7 @@ void WatchStream::EndList() {
   falls_back_ = false;
   failed_lists_ = 0;
   list_is_due_ = false;
+  has_beginning_ = true;
   listed_ = true;
   if (std::exchange(absent_, false))
     Log(LogLevel::kInfo, "the API server has the resource now", {{"path", path_}});
@@ -290,7 +311,7 @@ seconds WatchStream::Timeout() {
 
 void WatchStream::Watch(seconds timeout) {
   std::string query = "watch=true&timeoutSeconds=" + std::to_string(timeout.count());
-  if (mode_ != WatchMode::kPresentState) {
+  if (has_beginning_) {
     query += "&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_);
   }
   LineSplitter lines;
@@ -359,10 +380,10 @@ void WatchStream::TakeLine(std::string_view line) {
   expired_ = 0;
   told_all_ = event.type == EventType::kBookmark;
   if (told_all_) return;
-  if (mode_ == WatchMode::kPresentState) {
-    Deliver(event);
-  } else {
+  if (has_beginning_) {
     set_.Take(event);
+  } else {
+    Deliver(event);
   }
   const auto lag = WatchMetrics::Clock::now() - arrived;
   metrics_.Update([&](WatchMetrics& metrics) { metrics.lag = lag; });

@@ -3,10 +3,12 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "watcher/api_client.h"
 #include "watcher/dispatcher.h"
@@ -19,7 +21,9 @@ namespace kuryr::watcher {
 
 enum class WatchMode {
   /// Watches without resourceVersion: at every connection the present state comes first, as ADDED.
-  /// For one object, or if repeated events do no harm.
+  /// For one object, or if repeated events do no harm. A server may refuse such a watch while its
+  /// cache lags. Then, or with WatchOptions::begin, it watches from the version of its own read,
+  /// and reads again whenever that fails.
   kPresentState,
   /// Lists in pages, then watches from the list's resourceVersion, with bookmarks. Lists again only
   /// when that version is gone, and emits the difference. (client-go's ListAndWatch)
@@ -29,12 +33,20 @@ enum class WatchMode {
   kOptionalSet,
 };
 
+/// What a list has read of a watch's path.
+struct Beginning {
+  std::string version;
+  std::vector<WatchEvent> objects;
+};
+
 /// The options of a watch beside its mode.
 struct WatchOptions {
   /// kSet, kOptionalSet: the first list, and one after a silent watch, are of the present state,
   /// and not of the server's cache, which may be older than events that this process has seen
   /// elsewhere.
   bool fresh = false;
+  /// kPresentState: the caller has read the present state, and handled it. The watch begins there.
+  std::optional<Beginning> begin;
   /// Called in the watch's thread after each complete list, when its events have been handled.
   std::function<void()> on_listed;
   /// kOptionalSet: treats 403 for longer than ApiConfig::refusal_grace, before the first list, as
@@ -84,6 +96,7 @@ class WatchStream {
  private:
   void OrAbsent(void (WatchStream::*action)());
   void ListAndWatch();
+  void ReadAnew();
   void ReachPresent();
   [[nodiscard]] bool ReachBySteps();
   void TakeAbsence();
@@ -117,10 +130,11 @@ class WatchStream {
   SharedMetrics& metrics_;
   EventParser parser_;
   ObjectSet set_;
-  std::string version_;      ///< kSet: the newest heard of; empty: the present state
-  bool list_is_due_ = true;  ///< kSet: no watch can continue from version_
-  bool absent_ = false;      ///< kOptionalSet: the server has no such resource
-  bool listed_ = false;      ///< at least once
+  std::string version_;  ///< the newest heard of; empty: the present state
+  bool list_is_due_;     ///< no watch can continue from version_
+  bool has_beginning_;   ///< watches begin at version_, and set_ knows the objects
+  bool absent_ = false;  ///< kOptionalSet: the server has no such resource
+  bool listed_ = false;  ///< at least once
   bool falls_back_ = false;
   unsigned failed_lists_ = 0;  ///< failed since the last complete one, with an answer
   bool took_something_ = false;

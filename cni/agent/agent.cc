@@ -15,6 +15,7 @@
 #include "cni/failure.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
+#include "watcher/api_error.h"
 
 namespace kuryr::cni {
 namespace {
@@ -47,10 +48,16 @@ watcher::FailureHandler LogFailures(const char* text) {
   };
 }
 
-/// Passes on refusals alone: the pods' watch tells of a silent server.
-watcher::FailureHandler IfRefused(watcher::FailureHandler handler) {
+/// Passes on what the server has answered: the pods' watch tells of a silent one.
+watcher::FailureHandler IfAnswered(watcher::FailureHandler handler) {
   return [handler = std::move(handler)](const std::exception_ptr& failure) {
-    if (AsCniError(failure).code() == ErrorCode::kApiRefused) handler(failure);
+    try {
+      std::rethrow_exception(failure);
+    } catch (const watcher::ApiUnavailable&) {
+      return;
+    } catch (const std::exception&) {
+      handler(failure);
+    }
   };
 }
 
@@ -85,7 +92,11 @@ Agent::Agent(const Config& config, int stop_fd)
           config.api,
           {.handler = pipeline_,
            .is_complete = [this](const std::string& key) { return registry_.IsComplete(key); },
-           .on_failure = IfRefused(LogFailures("KuryrPorts cannot be read"))}),
+           .on_failure = IfAnswered([this, log = LogFailures("KuryrPorts cannot be read")](
+                                        const std::exception_ptr& failure) {
+             log(failure);
+             registry_.OnPortFailure(failure);
+           })}),
       port_sweep_(node_,
                   {.knows_pods = [this] { return KnowsPods(); },
                    .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},

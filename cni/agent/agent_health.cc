@@ -103,6 +103,9 @@ void WritePorts(service::MetricsText& text, const PortReader::Counts& counts) {
   }
   text.Metric("kuryr_cni_kuryrport_watches", "gauge", "KuryrPorts that ADDs wait for.",
               static_cast<double>(counts.watched));
+  text.Metric("kuryr_cni_kuryrport_watch_failures_total", "counter",
+              "Tries to watch a KuryrPort that failed.",
+              static_cast<double>(counts.failed_watches));
 }
 
 /// Pods and KuryrPorts with VIFs that cannot be read.

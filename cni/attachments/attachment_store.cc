@@ -171,6 +171,9 @@ std::optional<LockedAttachment> AttachmentStore::Lock(const AttachmentKey& key, 
   const fs::path path = PathOf(key);
   while (true) {
     UniqueFd fd = OpenRecord(path, O_RDWR);
+    // A DEL needs the lock and what the record says. It cannot be removed, but the pod's network
+    // can.
+    if (!fd && errno == EROFS && busy == Busy::kWait) fd = OpenRecord(path, O_RDONLY);
     if (!fd && errno == ENOENT) return std::nullopt;
     if (!fd && errno == kNoFile) {
       RemoveNoFile(path);

@@ -47,7 +47,8 @@ class AttachmentStore {
   [[nodiscard]] std::optional<LockedAttachment> Create(const AttachmentKey& key);
 
   /// For a DEL: std::nullopt when there is no record. An ADD at work on it is told to give up
-  /// (SIGTERM); whoever holds the lock is waited for, and is bound by its own deadline.
+  /// (SIGTERM); whoever holds the lock is waited for, and is bound by its own deadline. Also of a
+  /// file system that is read-only: Write and Remove throw then.
   [[nodiscard]] std::optional<LockedAttachment> Take(const AttachmentKey& key);
   /// For a GC: std::nullopt also when somebody is at work on it.
   [[nodiscard]] std::optional<LockedAttachment> TryTake(const AttachmentKey& key);

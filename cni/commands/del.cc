@@ -1,12 +1,15 @@
 #include "cni/commands/del.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "binding/netns.h"
 #include "cni/commands/unplug.h"
 #include "cni/ovs_cni/cache.h"
 #include "cni/ovs_cni/unplug_ovs_cni.h"
+#include "cni/protocol/error.h"
 
 namespace kuryr::cni {
 namespace {
@@ -38,6 +41,19 @@ void UnplugOfOvsCni(const Call& call, const AttachmentRecord& record) {
   cache.Remove(request.container_id, request.ifname);
 }
 
+/// The last act: what fails here leaves no network of the pod's.
+void RemoveRecord(LockedAttachment& attachment, const Config& config) {
+  try {
+    attachment.Remove();
+  } catch (const std::system_error& e) {
+    throw CniError(
+        ErrorCode::kIoFailure,
+        "the pod's network is gone, and its record cannot be removed from " +
+            config.state_dir.string(),
+        std::string(e.what()) + ": the folder of [cni_daemon] state_dir has to be writable");
+  }
+}
+
 }  // namespace
 
 std::string Del(const Call& call) {
@@ -52,7 +68,7 @@ std::string Del(const Call& call) {
     record.netns = request.netns_path();
   Unplug(record, request, call.node, call.deadline);
   if (request.config.is_ovs_cni) UnplugOfOvsCni(call, record);
-  if (attachment) attachment->Remove();
+  if (attachment) RemoveRecord(*attachment, call.config);
   return {};
 }
 

@@ -4,11 +4,20 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/log.h"
 #include "cni/failure.h"
 #include "cni/protocol/error.h"
 #include "watcher/api_client.h"
 
 namespace kuryr::cni {
+namespace {
+
+/// ReconnectDelay bounds how often.
+void LogFailure(const char* text, const std::exception_ptr& failure) {
+  Log(LogLevel::kWarning, text, {{"error", AsCniError(failure).what()}});
+}
+
+}  // namespace
 
 std::vector<std::pair<watcher::KeyFn, std::string>> ApiServerEvents::Consumes() const {
   return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
@@ -27,9 +36,13 @@ void ApiServerEvents::Start(const PodArgs& pod, PodHandler& handler) {
     pod_ = pod;
     port_path_ = in_namespace("/apis/openstack.org/v1", "kuryrports");
   }
-  port_watcher_.emplace(config_, pipeline_);
+  port_watcher_.emplace(config_, pipeline_, [&handler](const std::exception_ptr& failure) {
+    LogFailure("a KuryrPort cannot be read", failure);
+    handler.OnWatchFailure(AsPassing(failure));
+  });
   port_watcher_->Start();
   pod_watcher_.emplace(config_, pipeline_, [&handler](const std::exception_ptr& failure) {
+    LogFailure("the pod cannot be watched", failure);
     handler.OnWatchFailure(failure);
   });
   pod_watcher_->Add(in_namespace("/api/v1", "pods"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -98,6 +99,16 @@ class Alone {
   StageObserver nobody_;
 };
 
+/// False also where the record cannot be written: the DEL's own error says more.
+bool TryLeaveToAgent(const AttachmentKey& key, AttachmentStore& attachments) {
+  try {
+    return LeaveToAgent(key, attachments);
+  } catch (const std::system_error& e) {
+    Log(LogLevel::kWarning, "nothing is left to kuryr-daemon", {{"error", e.what()}});
+    return false;
+  }
+}
+
 /// Serves a DEL while the agent is down. The agent removes what is left when it is back: the
 /// runtime may not ask again.
 AgentReply DelWithoutAgent(const Call& call, const std::string& trace_id) {
@@ -106,7 +117,7 @@ AgentReply DelWithoutAgent(const Call& call, const std::string& trace_id) {
   } catch (const std::exception& e) {
     const Request& request = call.request;
     const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
-    if (!LeaveToAgent(key, call.node.attachments)) throw;
+    if (!TryLeaveToAgent(key, call.node.attachments)) throw;
     // An agent that has started meanwhile may have swept before the record was unwanted.
     auto asked = AskAgent(request, call.config, trace_id, call.deadline.cancel_fd);
     if (auto* reply = std::get_if<AgentReply>(&asked)) return std::move(*reply);

@@ -170,7 +170,7 @@ bool FakeApiServer::Respond(Connection& connection, const HttpRequest& request) 
   const RequestInfo info = ParseRequestInfo(resources_, request);
   // Takes the fault before the request is logged: a test that waits for this request may send the
   // next one.
-  const auto fault = faults_.Take(info.verb, request.path);
+  const auto fault = faults_.Take(info.verb, request.path, request.target);
   log_.Add(LogEntry(request, info));
   if (fault && fault->kind != Fault::Kind::kTamper) {
     return RespondWithFault(connection, *fault, keep_alive);

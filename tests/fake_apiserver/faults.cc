@@ -29,6 +29,7 @@ const std::map<std::string, Setter>& Setters() {
       {"kind", [](Fault& f, const json& v) { f.kind = ParseKind(v); }},
       {"verb", [](Fault& f, const json& v) { v.get_to(f.verb); }},
       {"path", [](Fault& f, const json& v) { v.get_to(f.path_prefix); }},
+      {"unless_query", [](Fault& f, const json& v) { v.get_to(f.unless_query); }},
       {"count", [](Fault& f, const json& v) { v.get_to(f.count); }},
       {"status", [](Fault& f, const json& v) { v.get_to(f.answer.status); }},
       {"body", [](Fault& f, const json& v) { v.get_to(f.answer.body); }},
@@ -68,6 +69,15 @@ Fault Fault::TooManyRequests(int retry_after_seconds) {
                                  {"X-Content-Type-Options", "nosniff"}}}};
 }
 
+Fault Fault::Lagging(const std::string& path_prefix, int count) {
+  return {.kind = Kind::kTamper,
+          .verb = "watch",
+          .path_prefix = path_prefix,
+          .unless_query = "resourceVersion=",
+          .count = count,
+          .tamper = {.end_after_events = 0, .insert = stream_text::LaggingError()}};
+}
+
 void FaultPlan::Add(Fault fault) {
   const MutexLock lock(mutex_);
   faults_.push_back(std::move(fault));
@@ -78,12 +88,15 @@ void FaultPlan::Clear() {
   faults_.clear();
 }
 
-std::optional<Fault> FaultPlan::Take(const std::string& verb, const std::string& path) {
+std::optional<Fault> FaultPlan::Take(const std::string& verb, const std::string& path,
+                                     const std::string& target) {
   const MutexLock lock(mutex_);
   for (auto fault = faults_.begin(); fault != faults_.end(); ++fault) {
     const bool wrong_verb = !fault->verb.empty() && fault->verb != verb;
     const bool no_stream = fault->kind == Fault::Kind::kTamper && verb != "watch";
     if (wrong_verb || no_stream || !path.starts_with(fault->path_prefix)) continue;
+    const std::string& query = fault->unless_query;
+    if (!query.empty() && target.find(query, path.size()) != std::string::npos) continue;
     Fault taken = *fault;
     if (fault->count == 1) {
       faults_.erase(fault);
@@ -127,6 +140,11 @@ std::string UnknownType() {
 }
 
 std::string EventWithoutObject() { return "{\"type\":\"MODIFIED\"}\n"; }
+
+std::string LaggingError() {
+  return R"({"type":"ERROR","object":)" +
+         json::parse(TooLargeResourceVersion("12", "9").answer().body).dump() + "}\n";
+}
 
 std::string ExpiredError(const std::string& message) {
   return R"({"type":"ERROR","object":)" + ExpiredStatus(message).dump() + "}\n";

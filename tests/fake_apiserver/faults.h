@@ -39,9 +39,10 @@ struct Fault {
   };
 
   Kind kind = Kind::kAnswer;
-  std::string verb;         // get list watch create update patch delete; empty: any
-  std::string path_prefix;  // of the path without query
-  int count = 1;            // negative: for ever
+  std::string verb;          // get list watch create update patch delete; empty: any
+  std::string path_prefix;   // of the path without query
+  std::string unless_query;  // requests whose query has this text do not match
+  int count = 1;             // negative: for ever
   Answer answer;
   Tamper tamper;
 
@@ -49,6 +50,8 @@ struct Fault {
   [[nodiscard]] static Fault Status(int code, const std::string& message);
   /// An answer 429 as the API server sends it: text/plain with Retry-After.
   [[nodiscard]] static Fault TooManyRequests(int retry_after_seconds);
+  /// Watches that name no version are refused while the server's cache lags (kube-apiserver 1.36).
+  [[nodiscard]] static Fault Lagging(const std::string& path_prefix, int count);
 };
 
 /// The faults to come, in the order in which they were added. Thread-safe.
@@ -56,9 +59,9 @@ class FaultPlan {
  public:
   void Add(Fault fault) EXCLUDES(mutex_);
   void Clear() EXCLUDES(mutex_);
-  /// The first fault that matches the request; uses it up by one.
-  [[nodiscard]] std::optional<Fault> Take(const std::string& verb, const std::string& path)
-      EXCLUDES(mutex_);
+  /// The first fault that matches the request; uses it up by one. `target` is path and query.
+  [[nodiscard]] std::optional<Fault> Take(const std::string& verb, const std::string& path,
+                                          const std::string& target) EXCLUDES(mutex_);
 
  private:
   Mutex mutex_;
@@ -80,6 +83,8 @@ namespace stream_text {
 [[nodiscard]] std::string EventWithoutObject();
 /// An ERROR event with code 410.
 [[nodiscard]] std::string ExpiredError(const std::string& message);
+/// The ERROR event with code 504 of a server whose cache lags (kube-apiserver 1.36).
+[[nodiscard]] std::string LaggingError();
 
 }  // namespace stream_text
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/support/kube_api_test.h"
+#include "tests/watcher/beginning.h"
 #include "tests/watcher/listener.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
@@ -140,6 +141,21 @@ TEST_F(KubeApiServerTest, AWatcherHearsThePresentStateThenEveryChange) {
 
   // The second MODIFIED bears the deletionTimestamp.
   EXPECT_THAT(listener.WaitFor(4), ElementsAre("ADDED x", "MODIFIED x", "MODIFIED x", "DELETED x"));
+}
+
+TEST_F(KubeApiServerTest, AWatchBeginsAtTheVersionOfItsCallersRead) {
+  ApiClient client(AsAdmin());
+  client.Post(kPods, Pod("x"));
+  const std::string path = std::string(kPods) + "?fieldSelector=metadata.name%3Dx";
+  Beginning begin = ReadOf(AsAdmin(), path);
+  client.Patch(kPod, PatchType::kMerge, Annotation("1"));
+  Listener listener;
+  Watcher watcher(AsAdmin(), listener, listener.OnFailure());
+
+  watcher.Add(path, WatchMode::kPresentState, {.begin = std::move(begin)});
+  watcher.Start();
+
+  EXPECT_THAT(listener.WaitFor(1), ElementsAre("MODIFIED x"));
 }
 
 TEST_F(KubeApiServerTest, AWatcherOutlivesAServerThatIsKilled) {

@@ -18,6 +18,7 @@
 
 #include "tests/fake_apiserver/fake_api_server.h"
 #include "tests/support/subprocess.h"
+#include "tests/watcher/beginning.h"
 #include "tests/watcher/listener.h"
 #include "watcher/api_error.h"
 
@@ -97,6 +98,12 @@ milliseconds StopTime(Watcher& watcher) {
 /// Below every timeout of a connection (30 s and more), far above what a loaded machine adds.
 constexpr milliseconds kPrompt{15'000};
 
+std::vector<std::string> VerbsOf(const FakeApiServer& server) {
+  std::vector<std::string> verbs;
+  for (const auto& request : server.Requests()) verbs.push_back(request.verb);
+  return verbs;
+}
+
 class WatcherTest : public ::testing::TestWithParam<bool> {
  protected:
   static fake::Options ServerOptions() {
@@ -141,6 +148,36 @@ TEST_P(WatcherTest, AStreamThatEndsOrBreaksIsOpenedAgain) {
   server_.ExpireWatches();
 
   EXPECT_THAT(listener_.WaitFor(4), ElementsAre("ADDED x", "ADDED x", "ADDED x", "ADDED x"));
+}
+
+TEST_P(WatcherTest, AServerThatRefusesAWatchWithoutAVersionIsReadAndWatchedFromThere) {
+  server_.Create(PodNamed("x"));
+  server_.Inject(fake::Fault::Lagging("/api/v1", -1));
+  Watcher watcher(For(server_), listener_, listener_.OnFailure());
+  watcher.Add(kPodX);
+  watcher.Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  server_.Delete("pods", "default", "x");
+
+  EXPECT_THAT(listener_.WaitFor(4),
+              ElementsAre(HasSubstr("504: "), "ADDED x", "MODIFIED x", "DELETED x"));
+  EXPECT_THAT(VerbsOf(server_), ElementsAre("watch", "list", "watch"));
+}
+
+TEST_P(WatcherTest, AWatchBeginsAtTheVersionOfItsCallersRead) {
+  server_.Inject(fake::Fault::Lagging("/api/v1", -1));
+  server_.Create(PodNamed("x"));
+  Watcher watcher(For(server_), listener_, listener_.OnFailure());
+  watcher.Add(kPodX, WatchMode::kPresentState, {.begin = ReadOf(For(server_), kPodX)});
+  watcher.Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  server_.Patch("pods", "default", "x", {{"metadata", {{"labels", {{"a", "b"}}}}}});
+  EXPECT_THAT(listener_.WaitFor(1), ElementsAre("MODIFIED x"));
+
+  server_.ExpireWatches();
+  server_.Delete("pods", "default", "x");
+
+  EXPECT_TRUE(listener_.Hears("DELETED x")) << "though it may be gone before the next read";
 }
 
 TEST_P(WatcherTest, ABadLineOrABadObjectDoesNotStopTheStream) {
@@ -266,6 +303,23 @@ TEST_P(WatcherTest, PathsComeAndGoWhileItRuns) {
   watcher.Remove("/api/v1/pods");
 
   EXPECT_TRUE(server_.WaitForWatches(1));
+}
+
+TEST(WatcherRightsTest, WhatMayOnlyBeWatchedIsWatchedAgain) {
+  FakeApiServer server(
+      fake::Options{.tls = fake::TestTls(),
+                    .users = {{.name = "kuryr", .token = "good", .verbs = {"watch:pods"}}}});
+  server.Create(PodNamed("x"));
+  server.Inject(fake::Fault::Lagging("/api/v1", 1));
+  Listener listener;
+  ApiConfig config = For(server);
+  config.token = {.value = "good"};
+  Watcher watcher(config, listener);
+  watcher.Add(kPodX);
+  watcher.Start();
+
+  EXPECT_THAT(listener.WaitFor(1), ElementsAre("ADDED x"));
+  EXPECT_THAT(VerbsOf(server), ElementsAre("watch", "list", "watch"));
 }
 
 class WatcherTlsTest : public ::testing::Test {

@@ -42,6 +42,7 @@ NodeNetwork::NodeNetwork(const NodeContext& node, const Config& config)
     : node_(node),
       config_(config),
       report_(config, node.writer),
+      stranded_(node, config),
       registry_(config.node_name, config.node_network.interface, FindStandingRoutes(config),
                 [this] { upkeep_->AddAfter(*this, kKey, kNodeSettle); }) {
   pipeline_.Register(registry_);
@@ -116,6 +117,8 @@ bool NodeNetwork::Keep(const KnownNodes& nodes, const Deadline& deadline) {
     if (!problem.empty()) state.problems.push_back(std::string(part->name()) + ": " + problem);
   }
   try {
+    const std::string stranded = stranded_.Find(nodes.vif->vif, state.plan->port.Networks());
+    if (!stranded.empty()) state.problems.push_back("pods: " + stranded);
     state.routes = binding::FindNodeRoutes(*state.plan);
     if (config_.chassis.is_managed)
       state.chassis = binding::FindChassis(node_.binding.context(), deadline);
@@ -135,6 +138,13 @@ std::string NodeNetwork::Treat(NodePart& part, const NodePlan& plan, const std::
     known.made = plan;
     return "";
   }
+  // Another plan may end what made the earlier one fail.
+  if (std::exchange(known.tried, plan) != plan) known.history.EndWait();
+  const auto wait = known.history.WaitAt(Clock::now());
+  if (wait > Clock::duration::zero()) {
+    upkeep_->AddAfter(*this, kKey, wait);
+    return known.problem;
+  }
   const bool is_repair = known.made == plan;
   if (is_repair) {
     const auto verdict = known.history.Judge(found, Clock::now());
@@ -143,19 +153,29 @@ std::string NodeNetwork::Treat(NodePart& part, const NodePlan& plan, const std::
     if (verdict != RepairHistory::Verdict::kRepair)
       return "something undoes each repair, which waits now: " + found.front().text;
   }
-  try {
-    part.Make(deadline);
-    const binding::Differences left = part.Check(deadline);
-    if (!left.empty()) throw std::runtime_error(left.front().text);
-  } catch (const std::exception&) {
-    report_.Tell(part.name(), found, NodeReport::Outcome::kFailed, uid);
-    throw;
-  }
+  if (!Make(part, found, uid, deadline)) return known.problem;
   known.made = plan;
   if (is_repair) known.history.AddRepair(found, Clock::now());
   report_.Tell(part.name(), found,
                is_repair ? NodeReport::Outcome::kRepaired : NodeReport::Outcome::kMade, uid);
   return "";
+}
+
+bool NodeNetwork::Make(NodePart& part, const binding::Differences& found, const std::string& uid,
+                       const Deadline& deadline) {
+  Part& known = parts_[part.name()];
+  try {
+    part.Make(deadline);
+    const binding::Differences left = part.Check(deadline);
+    if (!left.empty()) throw std::runtime_error(left.front().text);
+    return true;
+  } catch (const std::exception& e) {
+    known.problem = e.what();
+    const bool is_news = known.history.AddFailure(known.problem, Clock::now());
+    report_.TellFailure(part.name(), found, known.problem, is_news, uid);
+    upkeep_->AddAfter(*this, kKey, known.history.WaitAt(Clock::now()));
+    return false;
+  }
 }
 
 bool NodeNetwork::TakeBack(const std::string& why, const Deadline& deadline) {

@@ -16,6 +16,7 @@
 #include "cni/agent/node/node_events.h"
 #include "cni/agent/node/node_registry.h"
 #include "cni/agent/node/node_report.h"
+#include "cni/agent/node/stranded_pods.h"
 #include "cni/agent/upkeep/repair_history.h"
 #include "cni/agent/upkeep/upkeep.h"
 #include "cni/config.h"
@@ -59,7 +60,9 @@ class NodeNetwork : public UpkeepJob {
   };
   struct Part {
     RepairHistory history;
-    std::optional<binding::NodePlan> made;  ///< the plan by which the part was right last
+    std::optional<binding::NodePlan> made;   ///< the plan by which the part was right last
+    std::optional<binding::NodePlan> tried;  ///< the plan by which it was made last
+    std::string problem;                     ///< why that failed
   };
 
   /// Throws ParseError and UnsupportedVif for a VIF that is no management port's.
@@ -69,12 +72,16 @@ class NodeNetwork : public UpkeepJob {
   /// Returns why the part is not as planned; empty where it is.
   [[nodiscard]] std::string Treat(binding::NodePart& part, const binding::NodePlan& plan,
                                   const std::string& uid, const Deadline& deadline);
+  /// Whether the part is as planned now. One that could not be made is tried again when it is due.
+  [[nodiscard]] bool Make(binding::NodePart& part, const binding::Differences& found,
+                          const std::string& uid, const Deadline& deadline);
   void Tell(const State& state);
   void Publish(State state) EXCLUDES(mutex_);
 
   const NodeContext& node_;
   const Config& config_;
   NodeReport report_;
+  StrandedPods stranded_;              ///< the upkeep's thread has it alone
   std::map<std::string, Part> parts_;  ///< by name; the upkeep's thread has them alone
   std::set<std::string> told_;         ///< the upkeep's thread has it alone
   mutable Mutex mutex_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "cni/failure.h"
 
 namespace kuryr::cni {
 namespace {
@@ -93,6 +94,14 @@ void PodRegistry::OnWatchFailure(const std::exception_ptr& failure) {
   const MutexLock lock(mutex_);
   for (const auto& [key, subscription] : subscriptions_)
     subscription->handler_.OnWatchFailure(failure);
+}
+
+void PodRegistry::OnPortFailure(const std::exception_ptr& failure) {
+  const std::exception_ptr passing = AsPassing(failure);
+  const MutexLock lock(mutex_);
+  for (const auto& [key, subscription] : subscriptions_) {
+    if (subscription->follows_) subscription->handler_.OnWatchFailure(passing);
+  }
 }
 
 std::vector<PlannedPod> PodRegistry::pods() const {

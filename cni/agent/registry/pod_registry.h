@@ -67,6 +67,9 @@ class PodRegistry : public watcher::EventConsumer {
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
   /// A try to watch the pods failed: everybody hears of it.
   void OnWatchFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
+  /// A KuryrPort cannot be read or watched: those who wait for one hear of it, as of a failure that
+  /// may pass. An annotation may come instead.
+  void OnPortFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
   [[nodiscard]] std::vector<PlannedPod> pods() const EXCLUDES(mutex_);
   /// The pod NAMESPACE/NAME; nullopt where it is not known.
   [[nodiscard]] std::optional<PlannedPod> Find(const std::string& key) const EXCLUDES(mutex_);

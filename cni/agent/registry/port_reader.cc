@@ -48,7 +48,8 @@ watcher::WatchEvent Missing(const std::string& key) {
 PortReader::PortReader(const watcher::ApiConfig& config, Outside outside)
     : outside_(std::move(outside)),
       client_(Impatient(config)),
-      watcher_(config, outside_.handler, outside_.on_failure),
+      watcher_(config, outside_.handler,
+               [this](const std::exception_ptr& failure) { OnWatchFailure(failure); }),
       thread_([this] { Run(); }) {
   watcher_.Start();
 }
@@ -116,45 +117,53 @@ std::string PortReader::Next() {
 }
 
 void PortReader::Run() {
-  for (std::string key = Next(); !key.empty(); key = Next()) {
-    seconds retry_after{0};
-    const Outcome outcome = Ask(key, retry_after);
-    Note(key, outcome, retry_after);
-  }
+  for (std::string key = Next(); !key.empty(); key = Next()) Note(key, Ask(key));
 }
 
-PortReader::Outcome PortReader::Read(const std::string& key) {
+PortReader::Answer PortReader::Read(const std::string& key) {
   const watcher::ListPage list(client_.GetText(PathOf(key)));
-  Outcome outcome = Outcome::kMissing;
+  Answer answer = {.outcome = Outcome::kMissing, .state = {.version = list.version()}};
   list.ForEachItem([&](std::string_view item) {
-    outcome = Outcome::kFound;
+    answer.outcome = Outcome::kFound;
     try {
-      outside_.handler.Handle(watcher::ParseListItem(item, list.item_type()));
+      const auto event = watcher::ParseListItem(item, list.item_type());
+      outside_.handler.Handle(event);
+      answer.state.objects.push_back(event);
     } catch (const ParseError& e) {
       Log(LogLevel::kWarning, "KuryrPort skipped", {{"object", key}, {"error", e.what()}});
     }
   });
-  if (outcome == Outcome::kMissing) outside_.handler.Handle(Missing(key));
-  return outcome;
+  if (answer.outcome == Outcome::kMissing) outside_.handler.Handle(Missing(key));
+  return answer;
 }
 
-PortReader::Outcome PortReader::Ask(const std::string& key, seconds& retry_after) {
+PortReader::Answer PortReader::Ask(const std::string& key) {
+  Answer failed;
   try {
     return Read(key);
   } catch (const watcher::ApiError& e) {
     if (e.code() == watcher::ApiError::kNotFound) {
       outside_.handler.Handle(Missing(key));
-      return Outcome::kAbsent;
+      return {.outcome = Outcome::kAbsent};
     }
-    retry_after = std::min(e.retry_after().value_or(seconds(0)), kMostRetryAfter);
+    failed.retry_after = std::min(e.retry_after().value_or(seconds(0)), kMostRetryAfter);
     if (!client_.stopped()) outside_.on_failure(std::current_exception());
   } catch (const std::exception&) {
     if (!client_.stopped()) outside_.on_failure(std::current_exception());
   }
-  return Outcome::kFailed;
+  return failed;
 }
 
-void PortReader::Note(const std::string& key, Outcome outcome, seconds retry_after) {
+void PortReader::OnWatchFailure(const std::exception_ptr& failure) {
+  {
+    const MutexLock lock(mutex_);
+    ++counts_.failed_watches;
+  }
+  outside_.on_failure(failure);
+}
+
+void PortReader::Note(const std::string& key, Answer answer) {
+  const Outcome outcome = answer.outcome;
   const bool waits = outcome != Outcome::kFailed && !outside_.is_complete(key);
   const auto now = Clock::now();
   const MutexLock lock(mutex_);
@@ -162,7 +171,7 @@ void PortReader::Note(const std::string& key, Outcome outcome, seconds retry_aft
   const auto followed = followed_.find(key);
   if (outcome == Outcome::kFailed) {
     if (answered_ && !counts_.failing_since) counts_.failing_since = now;
-    not_before_ = now + std::max<Clock::duration>(backoff_.Next(), retry_after);
+    not_before_ = now + std::max<Clock::duration>(backoff_.Next(), answer.retry_after);
     if (followed != followed_.end() || counts_.failing_since) Queue(key);
     return;
   }
@@ -183,7 +192,7 @@ void PortReader::Note(const std::string& key, Outcome outcome, seconds retry_aft
   not_before_ = {};
   if (followed == followed_.end() || followed->second.watched || !waits) return;
   followed->second.watched = true;
-  watcher_.Add(PathOf(key));
+  watcher_.Add(PathOf(key), watcher::WatchMode::kPresentState, {.begin = std::move(answer.state)});
 }
 
 }  // namespace kuryr::cni

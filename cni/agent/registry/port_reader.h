@@ -21,7 +21,8 @@ namespace kuryr::cni {
 
 /// The KuryrPorts of the pods that are being plugged, each asked for by its name. The cost for the
 /// API server does not grow with the cluster. (By a label it would look at every KuryrPort for each
-/// list, and at every node's watch for each change.) One that an ADD still waits for is watched.
+/// list, and at every node's watch for each change.) One that an ADD still waits for is watched,
+/// from the version of the answer on.
 /// Where the API server has no KuryrPorts, it is asked rarely. Thread-safe.
 class PortReader {
  public:
@@ -42,6 +43,7 @@ class PortReader {
   struct Counts {
     std::array<uint64_t, kOutcomes> questions{};  ///< by Outcome
     size_t watched = 0;                           ///< now
+    uint64_t failed_watches = 0;                  ///< tries to watch one
     /// Since when every question has failed, where one was answered before.
     std::optional<Clock::time_point> failing_since;
   };
@@ -67,14 +69,20 @@ class PortReader {
     bool watched = false;
   };
 
+  struct Answer {
+    Outcome outcome = Outcome::kFailed;
+    watcher::Beginning state = {};  ///< kFound, kMissing
+    std::chrono::seconds retry_after{0};
+  };
+
   void Run() EXCLUDES(mutex_);
   /// Empty when it is to stop.
   [[nodiscard]] std::string Next() EXCLUDES(mutex_);
-  [[nodiscard]] Outcome Ask(const std::string& key, std::chrono::seconds& retry_after);
+  [[nodiscard]] Answer Ask(const std::string& key);
   /// Throws what ApiClient throws.
-  [[nodiscard]] Outcome Read(const std::string& key);
-  void Note(const std::string& key, Outcome outcome, std::chrono::seconds retry_after)
-      EXCLUDES(mutex_);
+  [[nodiscard]] Answer Read(const std::string& key);
+  void Note(const std::string& key, Answer answer) EXCLUDES(mutex_);
+  void OnWatchFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
   /// Last in line.
   void Queue(const std::string& key) REQUIRES(mutex_);
 

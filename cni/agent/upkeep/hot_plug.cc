@@ -212,8 +212,8 @@ void HotPlug::WriteTo(service::MetricsText& text) const {
 bool HotPlug::Fail(Upkeep& upkeep, const std::string& key, const AttachmentRecord& record,
                    const std::string& why) {
   History& history = histories_[key];
-  Log(LogLevel::kInfo, "an attachment could not follow its plan",
-      {{"pod", record.pod}, {"error", why}});
+  Log(history.failures == 0 ? LogLevel::kInfo : LogLevel::kDebug,
+      "an attachment could not follow its plan", {{"pod", record.pod}, {"error", why}});
   if (++history.failures < kMostFailures) return false;
   (void)TellOnce(record,
                  {.type = PodEvent::Type::kWarning,

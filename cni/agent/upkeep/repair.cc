@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
+#include <system_error>
 
 #include "base/log.h"
 #include "binding/ovs/port_events.h"
@@ -47,6 +49,20 @@ Differences CheckAll(const AttachmentRecord& record, const RecordCheck& check) {
     all.insert(all.end(), found.begin(), found.end());
   }
   return all;
+}
+
+/// Returns why a difference may be left; nothing where none is.
+std::optional<std::string> TryRepair(const AttachmentRecord& record, const RecordCheck& check) {
+  try {
+    for (size_t i = 0; i < record.vifs.size(); ++i) (void)check.Repair(i);
+    return std::nullopt;
+  } catch (const std::system_error& e) {
+    // An ADD or DEL that cancels the repair is no failure of it.
+    if (e.code() == std::errc::operation_canceled) throw;
+    return e.what();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
 }
 
 }  // namespace
@@ -167,23 +183,23 @@ void Repair::Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordC
     case RepairHistory::Verdict::kGiveUp:
       report_.Tell(record, found, Outcome::kContested);
       return;
+    case RepairHistory::Verdict::kWait:
+      Log(LogLevel::kDebug, "the next repair of an attachment is not due yet",
+          {{"pod", record.pod}});
+      upkeep.AddAfter(*this, key, history->WaitAt(Clock::now()));
+      return;
     case RepairHistory::Verdict::kRepair:
       break;
   }
   if (HasPort(record) && !switch_wait_.IsServed(upkeep, *this, key, deadline)) return;
-  Mend(record, check, found);
+  if (const auto why = TryRepair(record, check)) {
+    const bool is_news = history->AddFailure(*why, Clock::now());
+    report_.TellFailure(record, found, *why, is_news);
+    upkeep.AddAfter(*this, key, history->WaitAt(Clock::now()));
+    return;
+  }
   history->AddRepair(found, Clock::now());
   report_.Tell(record, found, Outcome::kRepaired);
-}
-
-void Repair::Mend(const AttachmentRecord& record, const RecordCheck& check,
-                  const Differences& found) {
-  try {
-    for (size_t i = 0; i < record.vifs.size(); ++i) (void)check.Repair(i);
-  } catch (const std::exception&) {
-    report_.Tell(record, found, Outcome::kFailed);
-    throw;
-  }
 }
 
 }  // namespace kuryr::cni

@@ -57,9 +57,6 @@ class Repair : public UpkeepJob {
   /// With the record locked: no ADD or DEL is at work.
   void Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordCheck& check,
              const Deadline& deadline);
-  /// Throws where a difference may be left.
-  void Mend(const AttachmentRecord& record, const RecordCheck& check,
-            const binding::Differences& found);
 
   const NodeContext& node_;
   const Config& config_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "watcher/pod_event.h"
 
@@ -92,8 +93,8 @@ bool IsInPod(const AttachmentRecord& record, const binding::Difference& differen
 
 }  // namespace
 
-void RepairReport::Tell(const AttachmentRecord& record, const binding::Differences& found,
-                        Outcome outcome) {
+std::string RepairReport::LogAll(const AttachmentRecord& record, const binding::Differences& found,
+                                 Outcome outcome) {
   std::string texts;
   for (const binding::Difference& difference : found) {
     Log(outcome == Outcome::kContested ? LogLevel::kWarning : LogLevel::kInfo,
@@ -107,10 +108,34 @@ void RepairReport::Tell(const AttachmentRecord& record, const binding::Differenc
          {"found", difference.found},
          {"difference", difference.text}});
     if (!IsInPod(record, difference)) texts += (texts.empty() ? "" : "; ") + difference.text;
-    count_.Add(KindOf(difference.kind), WordFor(outcome));
   }
-  if (!texts.empty() && outcome != Outcome::kFailed)
-    reporter_.Post(record, EventFor(texts, outcome));
+  return texts;
+}
+
+void RepairReport::Tell(const AttachmentRecord& record, const binding::Differences& found,
+                        Outcome outcome) {
+  const std::string texts = LogAll(record, found, outcome);
+  for (const binding::Difference& difference : found)
+    count_.Add(KindOf(difference.kind), WordFor(outcome));
+  if (!texts.empty()) reporter_.Post(record, EventFor(texts, outcome));
+}
+
+void RepairReport::TellFailure(const AttachmentRecord& record, const binding::Differences& found,
+                               const std::string& why, bool is_news) {
+  for (const binding::Difference& difference : found)
+    count_.Add(KindOf(difference.kind), WordFor(Outcome::kFailed));
+  if (!is_news) return;
+  const std::string reason = Printable(why, 300);
+  Log(LogLevel::kWarning, "an attachment could not be repaired; it is tried again ever less often",
+      {{"outcome", WordFor(Outcome::kFailed)},
+       {"pod", record.pod},
+       {"container", record.key.container_id},
+       {"difference", found.front().text},
+       {"error", reason}});
+  reporter_.Post(
+      record, {.type = PodEvent::Type::kWarning,
+               .reason = "CNIRepairFailed",
+               .message = "Could not be repaired, and is tried again ever less often: " + reason});
 }
 
 void RepairReport::WriteTo(service::MetricsText& text) const {

@@ -18,7 +18,7 @@ class RepairReport {
  public:
   enum class Outcome {
     kRepaired,
-    kFailed,     ///< it is tried again
+    kFailed,     ///< it is tried again: TellFailure
     kReported,   ///< it is left as it is
     kContested,  ///< something undoes the repair each time
   };
@@ -27,9 +27,17 @@ class RepairReport {
   RepairReport(const Config& config, ApiWriter& writer) : reporter_(config, writer) {}
 
   void Tell(const AttachmentRecord& record, const binding::Differences& found, Outcome outcome);
+  /// Counts a repair that failed. Log and Event tell of `why` only where it is news: it may fail
+  /// the same way for ever.
+  void TellFailure(const AttachmentRecord& record, const binding::Differences& found,
+                   const std::string& why, bool is_news);
   void WriteTo(service::MetricsText& text) const;
 
  private:
+  /// Returns what the pod's user is told of the differences.
+  [[nodiscard]] static std::string LogAll(const AttachmentRecord& record,
+                                          const binding::Differences& found, Outcome outcome);
+
   const AttachmentReporter reporter_;
   OutcomeCounter count_;
 };

@@ -29,14 +29,16 @@ PodNode NodeOf(const PortWork& work) {
   return {.name = work.owner.node, .addresses = work.node_addresses};
 }
 
-/// Whether the VIF has the port's MAC and addresses.
+/// Whether the VIF has the port's MAC, and no address that the port lacks. The port may have more:
+/// Neutron gives it one of each SLAAC subnet of the network, also of a subnet that is made later.
 bool IsVifOf(const Port& port, const vif::Vif& vif) {
   const vif::VifBase& common = vif::Common(vif);
   std::set<IpAddress> told;
   for (const IpNetwork& address : vif::AddressesOf(common)) told.insert(address.address);
   std::set<IpAddress> given;
   for (const FixedIp& ip : port.fixed_ips) given.insert(ip.address);
-  return common.address.has_value() && *common.address == port.mac && told == given;
+  return common.address.has_value() && *common.address == port.mac && !told.empty() &&
+         std::includes(given.begin(), given.end(), told.begin(), told.end());
 }
 
 SeenPort SeenNow(const Port& port) { return SeenPortOf(port, SeenPort::Clock::now()); }
@@ -282,7 +284,7 @@ void PortPlanner::CreateAll(PortWork& work, const std::vector<Wanted>& missing) 
     driver_->Describe(requests.back(), work.owner);
     if (tags_later && requests.back().description.empty())
       requests.back().description = MarkOf(defaults_);
-    one_by_one = one_by_one || wanted.network.HasSlaac();
+    one_by_one = one_by_one || wanted.network.has_slaac;
   }
   const std::vector<Port> ports =
       one_by_one ? CreateEach(work, requests) : CreateInBulk(work, std::move(requests));

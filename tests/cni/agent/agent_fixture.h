@@ -46,6 +46,17 @@ class AgentTest : public PluginTest {
         .out;
   }
 
+  /// The first Event as the agent sent it: the API server may not have it yet.
+  [[nodiscard]] nlohmann::json FirstEvent() const {
+    const std::string events = "/api/v1/namespaces/default/events";
+    EXPECT_TRUE(api_->WaitForRequest("create", events));
+    for (const auto& request : api_->Requests()) {
+      if (request.verb == "create" && request.path == events)
+        return nlohmann::json::parse(request.body);
+    }
+    return nullptr;
+  }
+
   TestPod ActivePod(const std::string& name) {
     TestPod pod = MakePod(name);
     Annotate(pod, Vif(pod, true));

@@ -14,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class DelTest : public PluginTest {
  protected:
@@ -102,6 +104,28 @@ TEST_F(DelTest, DEL_15_TheStateLost) {
 
   EXPECT_THAT(Ports(), ElementsAre(other.tap));
   EXPECT_EQ(HostVeths().size(), 1U);
+}
+
+TEST_F(DelTest, AReadOnlyStateFolderKeepsTheRecordAlone) {
+  const TestPod pod = AddedPod();
+  const std::filesystem::path state = work_ / "state";
+  ASSERT_EQ(::mount(state.c_str(), state.c_str(), nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(::mount(nullptr, state.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr), 0);
+
+  const ProcessResult result = Run("DEL", pod);
+  const ProcessResult again = Run("DEL", pod);
+  ASSERT_EQ(::umount2(state.c_str(), MNT_DETACH), 0);
+
+  EXPECT_THAT(Ports(), IsEmpty());
+  EXPECT_THAT(HostVeths(), IsEmpty());
+  for (const ProcessResult& failed : {result, again}) {
+    const json error = json::parse(failed.out);
+    EXPECT_EQ(error["code"], 5);
+    EXPECT_THAT(error["msg"], HasSubstr(state.string()));
+    EXPECT_THAT(error["details"], HasSubstr("[cni_daemon] state_dir has to be writable"));
+  }
+  ExpectDeleted(pod);
+  ExpectNothingLeft();
 }
 
 TEST_F(DelTest, DEL_16_TheApiServerGone) {

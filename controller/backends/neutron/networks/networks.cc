@@ -1,6 +1,7 @@
 #include "controller/backends/neutron/networks/networks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "controller/backends/backend.h"
 
@@ -30,21 +31,17 @@ const Subnet* PodNetwork::FindFor(const IpAddress& address) const {
   return found == subnets.end() ? nullptr : &*found;
 }
 
-bool PodNetwork::HasSlaac() const {
-  return std::any_of(subnets.begin(), subnets.end(),
-                     [](const Subnet& subnet) { return subnet.is_slaac; });
-}
-
 PodNetwork Networks::Find(const std::vector<std::string>& subnet_ids) {
-  PodNetwork found;
+  std::vector<Subnet> subnets;
   for (const std::string& id : subnet_ids) {
-    found.subnets.push_back(FindSubnet(id));
-    if (found.subnets.back().network_id != found.subnets.front().network_id)
+    subnets.push_back(FindSubnet(id));
+    if (subnets.back().network_id != subnets.front().network_id)
       throw PlanError(PlanError::Kind::kRefused, "[neutron_defaults] pod_subnet: subnet " + id +
                                                      " is of another network than " +
-                                                     found.subnets.front().id);
+                                                     subnets.front().id);
   }
-  found.network = FindNetwork(found.subnets.at(0).network_id);
+  PodNetwork found = FindNetwork(subnets.at(0).network_id);
+  found.subnets = std::move(subnets);
   return found;
 }
 
@@ -65,14 +62,17 @@ Subnet Networks::FindSubnet(const std::string& id) {
   return subnet;
 }
 
-Network Networks::FindNetwork(const std::string& id) {
+PodNetwork Networks::FindNetwork(const std::string& id) {
   {
     const MutexLock lock(mutex_);
-    if (const Network* known = FindFresh(networks_, id)) return *known;
+    if (const PodNetwork* known = FindFresh(networks_, id)) return *known;
   }
-  Network network = api_.GetNetwork(id);
+  PodNetwork network{.network = api_.GetNetwork(id), .subnets = {}};
+  const std::vector<Subnet> all = api_.ListSubnets(id);
+  network.has_slaac =
+      std::any_of(all.begin(), all.end(), [](const Subnet& subnet) { return subnet.is_slaac; });
   const MutexLock lock(mutex_);
-  networks_.insert_or_assign(id, Known<Network>{network, Clock::now() + kFresh});
+  networks_.insert_or_assign(id, Known<PodNetwork>{network, Clock::now() + kFresh});
   return network;
 }
 

@@ -16,12 +16,12 @@ struct PodNetwork {
   [[nodiscard]] const Subnet* Find(const std::string& id) const;
   /// nullptr: no subnet has that address.
   [[nodiscard]] const Subnet* FindFor(const IpAddress& address) const;
-  /// Whether a subnet uses SLAAC. Neutron then answers a request for several ports with an internal
-  /// error (500).
-  [[nodiscard]] bool HasSlaac() const;
 
   Network network;
   std::vector<Subnet> subnets;
+  /// Whether a subnet of the network uses SLAAC, also one that the interface did not ask for.
+  /// Neutron then answers a request for several ports with an internal error (500).
+  bool has_slaac = false;
 };
 
 /// Networks and subnets as Neutron has them, cached for a minute. Thread-safe.
@@ -35,6 +35,11 @@ class Networks {
 
   /// Throws NeutronError, and PlanError kRefused if the subnets are of several networks.
   [[nodiscard]] PodNetwork Find(const std::vector<std::string>& subnet_ids) EXCLUDES(mutex_);
+  /// Whether the subnet gives each port of its network an address, asked for or not. Throws
+  /// NeutronError.
+  [[nodiscard]] bool IsSlaac(const std::string& subnet_id) EXCLUDES(mutex_) {
+    return FindSubnet(subnet_id).is_slaac;
+  }
   /// Forgets all, because something is gone.
   void Forget() EXCLUDES(mutex_);
 
@@ -48,12 +53,13 @@ class Networks {
   using Cache = std::unordered_map<std::string, Known<T>>;
 
   [[nodiscard]] Subnet FindSubnet(const std::string& id) EXCLUDES(mutex_);
-  [[nodiscard]] Network FindNetwork(const std::string& id) EXCLUDES(mutex_);
+  /// Without subnets.
+  [[nodiscard]] PodNetwork FindNetwork(const std::string& id) EXCLUDES(mutex_);
 
   NeutronApi& api_;
   Mutex mutex_;
   Cache<Subnet> subnets_ GUARDED_BY(mutex_);
-  Cache<Network> networks_ GUARDED_BY(mutex_);
+  Cache<PodNetwork> networks_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller::neutron

@@ -71,13 +71,13 @@ void ScopeNetworks::Forget(const std::string& scope_id) {
   made_.erase(scope_id);
 }
 
-bool ScopeNetworks::Has(const std::vector<std::string>& subnets) const {
+bool ScopeNetworks::Has(const std::function<bool(const Subnets& subnets)>& passes) const {
   const MutexLock lock(mutex_);
   return std::any_of(made_.begin(), made_.end(), [&](const auto& entry) {
     if (!IsReady(entry.second)) return false;
     Subnets known = entry.second.get();
     std::sort(known.begin(), known.end());
-    return known == subnets;
+    return passes(known);
   });
 }
 

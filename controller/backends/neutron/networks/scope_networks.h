@@ -31,8 +31,9 @@ class ScopeNetworks {
   [[nodiscard]] std::vector<std::string> Find(const Whose& scope) EXCLUDES(mutex_);
   /// Forgets the scope's network, because a part of it is gone.
   void Forget(const std::string& scope_id) EXCLUDES(mutex_);
-  /// Whether Find has returned these subnets, sorted, for a scope.
-  [[nodiscard]] bool Has(const std::vector<std::string>& subnets) const EXCLUDES(mutex_);
+  /// Whether Find has returned subnets for a scope that pass. They are sorted.
+  [[nodiscard]] bool Has(const std::function<bool(const std::vector<std::string>& subnets)>& passes)
+      const EXCLUDES(mutex_);
 
   struct Sweep {
     std::function<bool(const std::string& scope_id)> is_there;

@@ -23,9 +23,10 @@ constexpr size_t kMostThreads = 8;
 constexpr const char* kFormerMark = "Kuryr-Kubernetes Network Policy ";
 constexpr const char* kOldMark = "Kuryr-Kubernetes NetPolicy SG";
 
-/// A rule that Neutron gives to a new group.
-bool IsInitial(const SecurityRule& rule) {
-  return rule == SecurityRule{.is_ingress = false, .family = rule.family};
+std::set<SecurityRule> RulesOf(const SecurityGroup& group) {
+  std::set<SecurityRule> rules;
+  for (const ListedRule& listed : group.rules) rules.insert(listed.rule);
+  return rules;
 }
 
 /// Whether the next request may succeed where this one failed.
@@ -49,6 +50,8 @@ void GroupStore::List() {
           return std::find(each.tags.begin(), each.tags.end(), tag) != each.tags.end();
         });
     for (const ListedRule& rule : each.rules) group.rules.emplace(rule.rule, rule.id);
+    // The tags of a new group come last.
+    if (!group.is_tagged) group.initial = RulesOf(each);
     if (!groups_.emplace(each.name, std::move(group)).second) surplus_.insert(each.id);
   }
   const auto tagged =
@@ -135,11 +138,12 @@ void GroupStore::Make(const GroupName& name, Group& group) {
   const SecurityGroup made = api_.CreateSecurityGroup({defaults_.project, name, MarkOf(defaults_)});
   group.id = made.id;
   for (const ListedRule& rule : made.rules) group.rules.emplace(rule.rule, rule.id);
+  group.initial = RulesOf(made);
 }
 
 void GroupStore::Close(Group& group, const Rules& wanted) {
   for (auto rule = group.rules.begin(); rule != group.rules.end();) {
-    if (!IsInitial(rule->first) || wanted.contains(rule->first)) {
+    if (!group.initial.contains(rule->first) || wanted.contains(rule->first)) {
       ++rule;
       continue;
     }

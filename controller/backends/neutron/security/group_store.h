@@ -55,6 +55,9 @@ class GroupStore {
     bool is_tagged = false;
     bool is_closed = false;                     ///< Neutron's own rules are gone, or wanted
     std::map<SecurityRule, std::string> rules;  ///< ids; `remote_group` is an id
+    /// Rules that Neutron gave to the new group: the usual ones of egress, and since 2024.1 those
+    /// that an admin has defined. All rules of a group that a killed controller has left new.
+    std::set<SecurityRule> initial;
   };
 
   [[nodiscard]] Rules Translated(const Rules& rules) const;

@@ -126,7 +126,7 @@ size_t PoolFiller::Create(const PoolNeed& need, const PodNetwork& network,
   if (TagsComeLater(means_.api, means_.defaults)) {
     for (PortRequest& request : requests) request.tags.clear();
   }
-  if (network.HasSlaac()) {
+  if (network.has_slaac) {
     for (const PortRequest& request : requests)
       AddAll(need, network, {means_.api.CreatePort(request)}, room);
   } else {

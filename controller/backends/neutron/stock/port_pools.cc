@@ -25,21 +25,52 @@ std::vector<std::string> IdsOf(const PodNetwork& network) {
 }
 
 PoolKey KeyFor(const std::string& place, const PodNetwork& network) {
-  return {.place = place, .subnets = Sorted(IdsOf(network))};
+  PoolKey key{.place = place, .subnets = {}};
+  for (const Subnet& subnet : network.subnets) {
+    if (!subnet.is_slaac) key.subnets.push_back(subnet.id);
+  }
+  if (key.subnets.empty()) key.subnets.push_back(network.network.id);
+  key.subnets = Sorted(std::move(key.subnets));
+  return key;
 }
 
-/// Whether pods are ever in these.
-bool IsPods(const std::vector<std::string>& subnets, const PortPools::Means& means) {
-  const PodDefaults& defaults = means.defaults;
-  if (subnets == Sorted(defaults.subnets) || means.scopes.Has(subnets)) return true;
-  for (const auto& [name, pool] : defaults.pools) {
-    if (subnets == Sorted(pool.ids)) return true;
+/// The subnets of a port's addresses, sorted.
+struct PortSubnets {
+  std::vector<std::string> all;
+  std::vector<std::string> asked;  ///< without those of SLAAC, which nobody need have asked for
+};
+
+PortSubnets SubnetsOf(const Port& port, Networks& networks) {
+  PortSubnets subnets;
+  for (const FixedIp& ip : port.fixed_ips) {
+    subnets.all.push_back(ip.subnet_id);
+    const bool is_slaac = ip.address.family == IpFamily::kIpv6 && networks.IsSlaac(ip.subnet_id);
+    if (!is_slaac) subnets.asked.push_back(ip.subnet_id);
   }
-  const auto lists = [&](const std::vector<std::string>& ids) {
-    return std::find(ids.begin(), ids.end(), subnets.front()) != ids.end();
+  return {.all = Sorted(std::move(subnets.all)), .asked = Sorted(std::move(subnets.asked))};
+}
+
+/// Whether a request for a pod may have led to a port in these.
+bool IsPods(const PortSubnets& port, const PortPools::Means& means) {
+  const PodDefaults& defaults = means.defaults;
+  const auto leads_here = [&](const std::vector<std::string>& request) {
+    const std::vector<std::string> sorted = Sorted(request);
+    return !sorted.empty() &&
+           std::includes(port.all.begin(), port.all.end(), sorted.begin(), sorted.end()) &&
+           std::includes(sorted.begin(), sorted.end(), port.asked.begin(), port.asked.end());
   };
-  return subnets.size() == 1 &&
-         (defaults.any_subnet || lists(defaults.subnets) || lists(defaults.more_subnets));
+  if (leads_here(defaults.subnets) || means.scopes.Has(leads_here)) return true;
+  for (const auto& [name, pool] : defaults.pools) {
+    if (leads_here(pool.ids)) return true;
+  }
+  const auto may_be_named = [&](const std::string& id) {
+    const auto lists = [&](const std::vector<std::string>& ids) {
+      return std::find(ids.begin(), ids.end(), id) != ids.end();
+    };
+    return defaults.any_subnet || lists(defaults.subnets) || lists(defaults.more_subnets);
+  };
+  return std::any_of(port.all.begin(), port.all.end(),
+                     [&](const std::string& id) { return leads_here({id}) && may_be_named(id); });
 }
 
 bool IsFull(const NeutronError& error) {
@@ -67,13 +98,12 @@ bool PortPools::IsFree(const VifDriver& driver, const PodDefaults& defaults, con
 std::optional<PoolKey> PortPools::KeyOf(const Means& means, const Port& port) {
   const auto place = means.driver.PlaceOf(port);
   if (!place || port.fixed_ips.empty() || port.has_address_pairs) return std::nullopt;
-  PoolKey key{.place = *place};
-  for (const FixedIp& ip : port.fixed_ips) key.subnets.push_back(ip.subnet_id);
-  key.subnets = Sorted(std::move(key.subnets));
+  PortSubnets subnets = SubnetsOf(port, means.networks);
   const bool has_two_of_one =
-      std::adjacent_find(key.subnets.begin(), key.subnets.end()) != key.subnets.end();
-  if (has_two_of_one || !IsPods(key.subnets, means)) return std::nullopt;
-  return key;
+      std::adjacent_find(subnets.all.begin(), subnets.all.end()) != subnets.all.end();
+  if (has_two_of_one || !IsPods(subnets, means)) return std::nullopt;
+  if (subnets.asked.empty()) subnets.asked.push_back(port.network_id);
+  return PoolKey{.place = *place, .subnets = std::move(subnets.asked)};
 }
 
 ReadyPort PortPools::ReadyOf(const PodDefaults& defaults, const Port& port) {

@@ -21,8 +21,11 @@ namespace kuryr::controller::neutron {
 /// Names the pods that a ready port can be given to. Its project and security groups are always
 /// those of kuryr.conf.
 struct PoolKey {
-  std::string place;                 ///< VifDriver::PlaceOf: a host, or a trunk
-  std::vector<std::string> subnets;  ///< UUIDs, sorted; the port has one address of each
+  std::string place;  ///< VifDriver::PlaceOf: a host, or a trunk
+  /// UUIDs, sorted, of those that the port was asked to have one address of each of. SLAAC subnets
+  /// are not among them: a port has an address of each of its network's anyway. The network's own
+  /// UUID where it was asked for SLAAC alone.
+  std::vector<std::string> subnets;
 
   auto operator<=>(const PoolKey&) const = default;
 };

@@ -91,6 +91,8 @@ class NodeNetworkTest : public AgentTest {
     return count;
   }
 
+  /// The network of Vif's VIFs.
+  static constexpr const char* kPodNetwork = "f5703a6c-299d-5e80-a783-7c45b151f528";
   static constexpr const char* kOwnCookie = "cookie=0x6b757279";
   std::string PortList() { return ovs_->Vsctl({"list-ports", "br-int"}); }
 };
@@ -141,6 +143,7 @@ TEST_F(NodeNetworkTest, RestartOfOpenVSwitchIsMended) {
   ovs_->StopVswitchd();
   ovs_->Vsctl({"--no-wait", "del-port", "kuryr0"});
   WaitFor("outcome=failed part=port");
+  EXPECT_EQ(FirstEvent()["reason"], "NodeNetworkFailed");
   ovs_->StartVswitchd();
   WaitFor("outcome=repaired part=port");
 
@@ -226,6 +229,29 @@ TEST_F(NodeNetworkTest, NewNodesAndNewPlansAreNoRepairs) {
 
   EXPECT_THAT(RunOnHost({"ip", "route"}), HasSubstr("10.244.8.0/24 via 192.0.2.8"));
   EXPECT_THAT(EndAgent(), Not(HasSubstr("contested")));
+}
+
+TEST_F(NodeNetworkTest, PodsOfAnEarlierNetworkOfTheNodeAreTold) {
+  const auto plan = [](const std::string& cidr, const std::string& address) {
+    vif::PodVif node = NodeVif({{cidr, address}});
+    vif::Common(node.vif).network->id = kPodNetwork;
+    return node;
+  };
+  MakeNode("node1", "192.0.2.1", {plan("10.10.0.0/16", "10.10.255.1")});
+  StartNodeAgent();
+  WaitForMade();
+  const TestPod pod = ActivePod("a");
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  EXPECT_THAT(Status()["node_network"]["problems"], IsEmpty());
+
+  AnnotateNode("node1", vif::EncodeAnnotation({plan("10.20.0.0/16", "10.20.0.1")}));
+  WaitFor("1 with addresses of an earlier network of this node");
+
+  EXPECT_THAT(Status()["node_network"]["problems"].dump(), HasSubstr("default/a"));
+  const json event = FirstEvent();
+  EXPECT_EQ(event["reason"], "CNIUnreachable");
+  EXPECT_EQ(event["involvedObject"]["name"], "a");
+  EXPECT_THAT(event["message"], HasSubstr(pod.ip));
 }
 
 TEST_F(NodeNetworkTest, RouteGoesWithItsNode) {

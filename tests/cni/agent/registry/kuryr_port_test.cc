@@ -17,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(KuryrPortTest, AnAddAsksForItOnceByItsName) {
   const TestPod pod = MakePod("nginx");
@@ -157,6 +158,22 @@ TEST_F(KuryrPortTest, AnUndecodableOneIsNamedEverywhereAndLoggedOncePerAdd) {
   EXPECT_EQ(Count(log, line + ": "), 1U) << log;
 }
 
+TEST_F(KuryrPortTest, AServerThatRefusesTheirWatchesIsNamedByLogMetricAndAdd) {
+  RestartAgent("[cni_daemon]\nvif_annotation_timeout = 1\n");
+  fake::Fault refusal = fake::Fault::Status(500, "no watch today");
+  refusal.verb = "watch";
+  refusal.path_prefix = "/apis/openstack.org";
+  refusal.count = -1;
+  api_->Inject(refusal);
+
+  const json error = FailedAdd(MakePod("nginx"));
+  const std::string metrics = Metrics();
+
+  EXPECT_THAT(error["details"].get<std::string>(), HasSubstr("no watch today"));
+  EXPECT_THAT(EndAgent(), HasSubstr("no watch today"));
+  EXPECT_THAT(metrics, Not(HasSubstr("kuryr_cni_kuryrport_watch_failures_total 0")));
+}
+
 /// kuryr-cni without kuryr-daemon.
 class KuryrPortAloneTest : public PluginTest {};
 
@@ -172,6 +189,17 @@ TEST_F(KuryrPortAloneTest, APodWithoutAnnotationIsServedByItsKuryrPort) {
   ASSERT_EQ(result.status, 0) << result.out << result.err;
   EXPECT_EQ(json::parse(result.out)["ips"][0]["address"], pod.ip + "/16");
   EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
+}
+
+TEST_F(KuryrPortAloneTest, AServerWhoseCacheLagsIsReadAndWatchedFromThere) {
+  for (const char* path : {"/api/v1", "/apis/openstack.org"})
+    api_->Inject(fake::Fault::Lagging(path, -1));
+  const TestPod pod = MakePod("nginx");
+  Process add(Call("ADD", pod));
+  ASSERT_TRUE(api_->WaitForWatches(2));
+  api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
+
+  EXPECT_EQ(add.Wait().status, 0);
 }
 
 TEST_F(KuryrPortAloneTest, APodWithAnAnnotationNeedsNoKuryrPorts) {

@@ -84,6 +84,33 @@ TEST_F(PortReaderTest, OneThatIsWaitedForIsWatchedByItsNameUntilNobodyDoes) {
   EXPECT_EQ(reader_.counts().watched, 0U);
 }
 
+TEST_F(PortReaderTest, ItsWatchBeginsAtTheVersionOfTheAnswer) {
+  complete_ = false;
+  server_.Inject(fake::Fault::Lagging(kPorts, -1));
+  reader_.Follow("default/web");
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  Create("web");
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("DELETED web", "ADDED web"));
+  EXPECT_THAT(Asked().back(), HasSubstr("resourceVersion="));
+  EXPECT_EQ(reader_.counts().failed_watches, 0U);
+}
+
+TEST_F(PortReaderTest, WhatTheServerRefusesToWatchIsToldAndReadAgain) {
+  complete_ = false;
+  Create("web");
+  fake::Fault refusal = fake::Fault::Status(500, "broken");
+  refusal.verb = "watch";
+  server_.Inject(refusal);
+  reader_.Follow("default/web");
+  ASSERT_TRUE(server_.WaitForWatches(1));
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED web", HasSubstr("500: ")));
+  EXPECT_THAT(Asked(), ElementsAre(ByName("list", "web"), ByName("watch", "web"),
+                                   ByName("list", "web"), ByName("watch", "web")));
+  EXPECT_EQ(reader_.counts().failed_watches, 1U);
+}
+
 TEST_F(PortReaderTest, AnUnfollowThatIsAheadOfItsFollowLeavesNothing) {
   complete_ = false;
   Create("other");

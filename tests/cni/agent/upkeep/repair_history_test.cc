@@ -25,6 +25,10 @@ class RepairHistoryTest : public ::testing::Test {
     return history_.Settle(RepairHistory::Clock::time_point() + 1h + at);
   }
 
+  bool Fail(const std::string& why, RepairHistory::Clock::duration at) {
+    return history_.AddFailure(why, RepairHistory::Clock::time_point() + 1h + at);
+  }
+
   const Differences port_ = {
       {.kind = DifferenceKind::kPort, .what = "tap1", .text = "no port", .live_safe = true}};
   const Differences state_ = {
@@ -59,6 +63,34 @@ TEST_F(RepairHistoryTest, IsForgottenAMinuteAfterTheLastRepair) {
 
   EXPECT_FALSE(Settle(59s));
   EXPECT_TRUE(Settle(60s));
+}
+
+TEST_F(RepairHistoryTest, FailedRepairsGrowRarerUntilOneAMinute) {
+  RepairHistory::Clock::duration at = 0s;
+  for (const auto wait : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
+    (void)Fail("no such datapath", at);
+    EXPECT_EQ(Judge(port_, at + wait - 1ms), Verdict::kWait);
+    at += wait;
+  }
+
+  EXPECT_EQ(Judge(port_, at), Verdict::kRepair);
+  (void)Fail("no such datapath", at);
+  EXPECT_EQ(Judge(port_, at + 1s), Verdict::kRepair) << "the repair before was done";
+}
+
+TEST_F(RepairHistoryTest, WhatIsAsPlannedAgainIsRepairedAtOnce) {
+  for (int round = 0; round < 5; ++round) (void)Fail("no such datapath", 0s);
+
+  EXPECT_FALSE(Settle(1s)) << "the failure was told lately";
+
+  EXPECT_EQ(Judge(port_, 1s), Verdict::kRepair);
+}
+
+TEST_F(RepairHistoryTest, ReasonOfFailuresIsNewsOnceAndOnceInAMinute) {
+  EXPECT_TRUE(Fail("no such datapath", 0s));
+  EXPECT_FALSE(Fail("no such datapath", 2min));
+  EXPECT_TRUE(Fail("no such bridge", 2min));
+  EXPECT_FALSE(Fail("no such datapath", 150s));
 }
 
 TEST_F(RepairHistoryTest, WhatStaysTheSameIsNewsOnce) {

@@ -170,6 +170,24 @@ TEST_F(RepairTest, GivesUpARepairThatIsUndoneEachTime) {
   EXPECT_THAT(Ports(), IsEmpty());
 }
 
+TEST_F(RepairTest, ARepairThatCannotSucceedIsToldOnceAndGrowsRarer) {
+  const TestPod pod = Added("a");
+  ovs_->Vsctl(
+      {"--no-wait", "set", "Bridge", "br-int", "datapath_type=unknown", "--", "del-port", pod.tap});
+  WaitFor("outcome=failed");
+  for (int event = 0; event < 5; ++event)
+    RunOnHost({"ip", "link", "set", "dev", pod.tap, "txqueuelen", std::to_string(500 + event)});
+  WaitFor("the next repair of an attachment is not due yet");
+  EXPECT_EQ(FirstEvent()["reason"], "CNIRepairFailed");
+
+  ovs_->Vsctl(
+      {"--no-wait", "set", "Bridge", "br-int", "datapath_type=" + PrivateOvs::datapath_type()});
+  WaitUntilPlugged(pod);
+
+  const std::string log = EndAgent();
+  EXPECT_EQ(log.find("outcome=failed"), log.rfind("outcome=failed"));
+}
+
 TEST_F(RepairTest, WaitsForOpenVSwitch) {
   const TestPod pod = Added("a");
   ovs_->StopServer();

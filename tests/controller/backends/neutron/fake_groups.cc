@@ -20,6 +20,11 @@ void FakeNeutron::SetGroupQuota(size_t groups, size_t rules) {
   rule_quota_ = rules;
 }
 
+void FakeNeutron::SetDefaultRule(const SecurityRule& rule) {
+  const MutexLock lock(mutex_);
+  default_rule_ = rule;
+}
+
 std::vector<SecurityGroup> FakeNeutron::AllGroups() const {
   std::vector<SecurityGroup> all;
   for (const auto& [id, group] : groups_) all.push_back(group);
@@ -94,6 +99,7 @@ SecurityGroup FakeNeutron::CreateSecurityGroup(const SecurityGroupRequest& reque
         groups_[id] = {.id = id, .name = request.name, .description = request.description};
     AddRule(group, {.is_ingress = false, .family = IpFamily::kIpv4});
     AddRule(group, {.is_ingress = false, .family = IpFamily::kIpv6});
+    if (default_rule_) AddRule(group, *default_rule_);
     return group;
   });
 }

@@ -107,6 +107,7 @@ void FakeNeutron::SetTagsAtCreation(bool taken) {
 void FakeNeutron::SetSlaac() {
   const MutexLock lock(mutex_);
   subnets_[kSubnet6].is_slaac = true;
+  for (auto& [id, port] : ports_) AddUnasked(port);
 }
 
 void FakeNeutron::SetActive(const std::string& id, bool active) {
@@ -231,6 +232,16 @@ IpAddress FakeNeutron::Choose(const FixedIpRequest& wanted) {
          "No more IP addresses available");
 }
 
+void FakeNeutron::AddUnasked(Port& port) {
+  for (const auto& [id, subnet] : subnets_) {
+    const bool has_it = std::any_of(port.fixed_ips.begin(), port.fixed_ips.end(),
+                                    [&](const FixedIp& ip) { return ip.subnet_id == subnet.id; });
+    if (has_it || !subnet.is_slaac || subnet.network_id != port.network_id) continue;
+    port.fixed_ips.push_back({subnet.id, Choose({.subnet_id = subnet.id})});
+    ++port.revision;
+  }
+}
+
 Port FakeNeutron::Make(const PortRequest& request) {
   if (ports_.size() >= quota_)
     Refuse(ErrorKind::kQuota, 409, "OverQuota", "Quota exceeded for resources: ['port'].");
@@ -252,6 +263,7 @@ Port FakeNeutron::Make(const PortRequest& request) {
       Refuse(ErrorKind::kNotFound, 404, "SubnetNotFound", "Subnet " + wanted.subnet_id);
     port.fixed_ips.push_back({wanted.subnet_id, Choose(wanted)});
   }
+  AddUnasked(port);
   char id[40];
   (void)std::snprintf(id, sizeof id, "fbea0d51-2c0d-4cd2-89de-%012x", ++made_);
   port.id = id;

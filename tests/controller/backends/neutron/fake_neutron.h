@@ -51,6 +51,7 @@ class FakeNeutron : public NeutronApi {
   void ReviveHost(const std::string& host) EXCLUDES(mutex_);
   void SetQuota(size_t ports) EXCLUDES(mutex_);
   void SetTagsAtCreation(bool taken) EXCLUDES(mutex_);
+  /// kSubnet6 uses SLAAC from now on: each port of the network gets an address of it.
   void SetSlaac() EXCLUDES(mutex_);
   void SetActive(const std::string& id, bool active = true) EXCLUDES(mutex_);
   void SetAllActive() EXCLUDES(mutex_);
@@ -74,6 +75,8 @@ class FakeNeutron : public NeutronApi {
   /// Waits until there are `count` networks. False after 30 s.
   [[nodiscard]] bool WaitForNetworks(size_t count) EXCLUDES(mutex_);
 
+  /// A rule that new groups have from now on, beside those of egress.
+  void SetDefaultRule(const SecurityRule& rule) EXCLUDES(mutex_);
   /// Limits the security groups, and the rules of all of them.
   void SetGroupQuota(size_t groups, size_t rules) EXCLUDES(mutex_);
   [[nodiscard]] std::vector<SecurityGroup> groups() const EXCLUDES(mutex_);
@@ -153,6 +156,8 @@ class FakeNeutron : public NeutronApi {
   /// The id of the trunk that has the port; empty if none has it.
   [[nodiscard]] std::string TrunkOf(const std::string& port_id) const REQUIRES(mutex_);
   IpAddress Choose(const FixedIpRequest& wanted) REQUIRES(mutex_);
+  /// Adds an address of each SLAAC subnet of the network, asked for or not.
+  void AddUnasked(Port& port) REQUIRES(mutex_);
   SecurityGroup& GroupAt(const std::string& id) REQUIRES(mutex_);
   void RequireGroups(const std::vector<std::string>& ids) REQUIRES(mutex_);
   ListedRule AddRule(SecurityGroup& group, const SecurityRule& rule) REQUIRES(mutex_);
@@ -173,6 +178,7 @@ class FakeNeutron : public NeutronApi {
   size_t holding_ GUARDED_BY(mutex_) = 0;
   size_t quota_ GUARDED_BY(mutex_) = 1000;
   std::map<std::string, SecurityGroup> groups_ GUARDED_BY(mutex_);
+  std::optional<SecurityRule> default_rule_ GUARDED_BY(mutex_);
   size_t group_quota_ GUARDED_BY(mutex_) = 1000;
   size_t rule_quota_ GUARDED_BY(mutex_) = 10000;
   bool tags_at_creation_ GUARDED_BY(mutex_) = true;

@@ -37,6 +37,19 @@ TEST_F(NeutronRestartTest, WrittenPlanStaysAsItIs) {
   EXPECT_TRUE(WaitUntilActive(Pod("a"), vifs));
 }
 
+TEST_F(NeutronRestartTest, PlanStaysWhereNeutronGivesThePortOneAddressMore) {
+  defaults_.subnets = {FakeNeutron::kSubnet4};
+  Start();
+  const Vifs vifs = Written(Reserve(Pod("a")));
+  neutron_.SetSlaac();
+  Start();
+
+  backend_->Adopt(Pod("a"), vifs);
+
+  EXPECT_EQ(Reserve(Pod("a")), vifs);
+  EXPECT_EQ(neutron_.CountOf("CreatePort"), 1U);
+}
+
 TEST_F(NeutronRestartTest, PortMadeAndNotWrittenIsFound) {
   const Vifs before = Reserve(RequestOf(Pod("a"), {"net1"}));
   Start();

@@ -70,6 +70,21 @@ TEST_F(IsolationTest, SecondDirectionIsIsolatedToo) {
   EXPECT_TRUE(WaitForGroups("uid-a", {web_, fixed_.access}));
 }
 
+TEST_F(IsolationTest, PortGetsNoGroupThatAnAdminsDefaultRulesOpen) {
+  const SecurityRule open = {
+      .is_ingress = true, .protocol = "tcp", .first_port = 22, .last_port = 22};
+  neutron_.SetDefaultRule(open);
+  StartWith();
+  Run(Pod("a"));
+  neutron_.Hold("UpdatePort");
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  ASSERT_TRUE(neutron_.WaitForHeld());
+
+  for (const SecurityGroup& group : neutron_.groups()) {
+    for (const ListedRule& listed : group.rules) EXPECT_NE(listed.rule, open) << group.name;
+  }
+}
+
 TEST_F(IsolationTest, PortGetsNoGroupThatNeutronsOwnRulesOpen) {
   StartWith();
   Run(Pod("a"));

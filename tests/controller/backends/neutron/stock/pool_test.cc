@@ -218,6 +218,55 @@ TEST_F(NeutronPoolTest, WithSlaacPortsAreMadeOneByOne) {
   EXPECT_EQ(neutron_.CountOf("CreatePorts"), 0U);
 }
 
+/// Neutron adds an address of the SLAAC subnet that nobody has asked for.
+class SlaacPoolTest : public PoolTest {
+ protected:
+  SlaacPoolTest() { defaults_.subnets = {FakeNeutron::kSubnet4}; }
+
+  void ExpectThatTheNextControllerGivesThem() {
+    Lead();
+    ASSERT_TRUE(WaitForReady(3));
+
+    const Vifs vifs = Reserve(Pod("b"));
+
+    ASSERT_THAT(vifs, SizeIs(1));
+    EXPECT_THAT(vif::AddressesOf(vif::Common(vifs[0].vif)), SizeIs(1)) << "what was asked for";
+    EXPECT_EQ(counts().claims, 1U);
+    EXPECT_EQ(counts().fills, 0U);
+    ASSERT_TRUE(Release("uid-b"));
+    EXPECT_EQ(counts().returns, 1U);
+  }
+};
+
+TEST_F(SlaacPoolTest, PortsWithAddressesThatNobodyAskedForAreReady) {
+  neutron_.SetSlaac();
+  Start();
+  (void)ReserveFirst();
+  EXPECT_EQ(neutron_.CountOf("CreatePorts"), 0U) << "Neutron cannot";
+
+  ExpectThatTheNextControllerGivesThem();
+}
+
+TEST_F(SlaacPoolTest, PortsThatGetAnAddressLaterStayReady) {
+  Start();
+  (void)ReserveFirst();
+  neutron_.SetSlaac();
+
+  ExpectThatTheNextControllerGivesThem();
+}
+
+TEST_F(SlaacPoolTest, PoolsOfSlaacAloneAreKnownAgain) {
+  defaults_.subnets = {FakeNeutron::kSubnet6};
+  neutron_.SetSlaac();
+  Start();
+  (void)ReserveFirst();
+
+  ASSERT_TRUE(Release("uid-first"));
+
+  EXPECT_TRUE(WaitForReady(4));
+  EXPECT_EQ(counts().returns, 1U);
+}
+
 TEST_F(NeutronPoolTest, WhereNeutronDropsTagsTheyAreSetAfterwards) {
   neutron_.SetTagsAtCreation(false);
 
