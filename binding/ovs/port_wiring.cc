@@ -5,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/error.h"
 #include "base/rollback.h"
 #include "ovsdb/operation.h"
 
@@ -63,6 +64,14 @@ bool IsSecure(const json& bridges, const std::string& name) {
 
 const json& RowsOf(const json& results, size_t place) { return results.at(place).at("rows"); }
 
+/// OVN claims a port for a chassis whose name or hostname is what the port asks for.
+std::string DescribeChassis(const json& node) {
+  if (node.empty()) return "this node";
+  const ExternalIds ids = ovsdb::ParseMap(node.at(0).at("external_ids"));
+  return "chassis \"" + Printable(Get(ids, "system-id")) + "\" with hostname \"" +
+         Printable(Get(ids, "hostname")) + "\"";
+}
+
 bool GaveUp(const std::system_error& e) {
   return e.code() == std::errc::timed_out || e.code() == std::errc::operation_canceled;
 }
@@ -96,7 +105,8 @@ std::string PortWiring::DescribeMissing(const std::vector<Port>& ports) {
     if (port.wired) continue;
     const std::string what = "port " + port.name + " on bridge " + port.bridge;
     if (port.who == Who::kOvn)
-      return "OVN has not claimed the " + what + " (see ovn-controller of this node)";
+      return "OVN has not claimed the " + what + " for " + port.chassis +
+             " (see ovn-controller of this node, and kuryr-daemon status)";
     if (port.who == Who::kNeutronAgent)
       return "Neutron's agent has not wired " + what +
              " (see neutron-openvswitch-agent of this node)";
@@ -137,6 +147,7 @@ std::vector<PortWiring::Port> PortWiring::Look(const std::vector<PlannedPort>& p
     const bool installed = Get(ovsdb::ParseMap(row.at("external_ids")), "ovn-installed") == "true";
     found.push_back({.name = row.at("name"),
                      .bridge = ports[i].bridge,
+                     .chassis = DescribeChassis(RowsOf(results, kNode)),
                      .who = who,
                      .wired = who == Who::kNobody || (who == Who::kOvn && installed)});
   }

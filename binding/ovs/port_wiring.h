@@ -56,6 +56,7 @@ class PortWiring {
   struct Port {
     std::string name;
     std::string bridge;
+    std::string chassis;  ///< in words, of Who::kOvn
     Who who = Who::kNobody;
     bool wired = false;
   };

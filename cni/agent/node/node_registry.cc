@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/chassis_mark.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -35,6 +36,11 @@ std::string AnnotationOf(const json& node) {
   const json annotations = metadata.value("annotations", json::object());
   return annotations.is_object() ? StringAt(annotations, std::string(vif::kVifAnnotation).c_str())
                                  : "";
+}
+
+std::string MachineOf(const json& node) {
+  const json info = node.value(json::json_pointer("/status/nodeInfo"), json::object());
+  return info.is_object() ? CheckedMachine(StringAt(info, "machineID")) : "";
 }
 
 std::vector<IpNetwork> NetworksOf(const vif::VifBase& vif) {
@@ -78,6 +84,7 @@ bool NodeRegistry::Learn(const watcher::WatchEvent& event) {
 
 NodeRegistry::Node NodeRegistry::Read(const watcher::WatchEvent& event) const {
   Node node{.uid = event.uid, .addresses = InternalIpsOf(*event.object)};
+  if (event.name == own_name_) node.machine = MachineOf(*event.object);
   try {
     ReadPlan(*event.object, node);
     if (event.name != own_name_) node.vif.reset();
@@ -122,6 +129,7 @@ KnownNodes NodeRegistry::Nodes() const {
     known.uid = node.uid;
     known.vif = node.vif;
     known.problem = node.problem;
+    known.machine = node.machine;
     known.addresses = node.addresses;
   }
   return known;

@@ -21,6 +21,7 @@ struct KnownNodes {
   std::string uid;                 ///< of the own Node; empty: there is none
   std::optional<vif::PodVif> vif;  ///< the own Node's plan
   std::string problem;             ///< why the own plan cannot be read
+  std::string machine;             ///< the own Node's, as in ChassisMark
   std::vector<IpAddress> addresses;
   std::vector<binding::OtherNode> others;  ///< by name
 };
@@ -48,6 +49,7 @@ class NodeRegistry : public watcher::EventConsumer {
     std::optional<vif::PodVif> vif;
     std::vector<IpNetwork> networks;
     std::string problem;
+    std::string machine;
 
     bool operator==(const Node&) const = default;
   };
