@@ -194,6 +194,10 @@ void TakeChassis(const ConfigFiles& files, binding::ChassisOptions& chassis) {
   const Option manage = files.Find("ovn", "manage_node");
   Take(manage, chassis.is_managed);
   Take(files.Find("ovn", "sb_connection"), chassis.sb_connection);
+  const Option cluster = files.Find("ovn", "cluster");
+  if (cluster.set()) Take(cluster, chassis.cluster);
+  if (!IsDnsName(chassis.cluster))
+    Refuse(cluster.where, "\"" + Printable(chassis.cluster) + "\" is no DNS name");
   if (chassis.is_managed && chassis.sb_connection.empty())
     Refuse(manage.where, "needs sb_connection, of OVN's southbound database");
 }

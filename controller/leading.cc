@@ -118,12 +118,15 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
       sink_(sink),
       may_write_(std::move(may_write)),
       asker_(parts.config.api.api),
+      node_asker_(parts.config.api.api),
       backend_(parts.config.backend->Make(
           {.wake = [this](const Owner& owner) { Wake(owner); },
            .may_write = may_write_,
            .is_scope = [&namespaces = parts.informer.namespaces()](
                            const std::string& id) { return namespaces.Has(id); },
            .is_gone = [this](const Owner& pod) { return IsGone(pod); },
+           .find_machine =
+               [this](const std::string& node) { return FindMachine(node, node_asker_); },
            .wake_policy = [this](const std::string& name) { queue_.Add(PolicyKeyOf(name)); }})) {
   parts_.informer.Lead({.backend = *backend_,
                         .places = PlacesOf(parts_.config, sink_),
@@ -138,6 +141,7 @@ void Leading::Stop() {
     const MutexLock lock(mutex_);
     if (std::exchange(stopping_, true)) return;
     asker_.Stop();
+    node_asker_.Stop();
     for (const auto& client : clients_) client->Stop();
     ended.swap(workers_);
   }

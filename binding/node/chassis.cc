@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "base/chassis_mark.h"
 #include "base/error.h"
 #include "binding/node/node_part.h"
 #include "binding/ovs/node_ids.h"
@@ -15,8 +16,18 @@ namespace {
 constexpr const char* kHostName = "hostname";
 constexpr const char* kSystemId = "system-id";
 constexpr const char* kOvnBridge = "ovn-bridge";
+constexpr const char* kMark = "ovn-cms-options";
+/// While ovn-northd and ovn-controller are of different releases, ovn-controller changes nothing:
+/// otherwise the flows of a newer ovn-northd could cut off pods that run (ovn-controller(8)).
+constexpr const char* kMatchNorthd = "ovn-match-northd-version";
+/// When ovn-controller starts, it keeps the flows that are there for these milliseconds, and
+/// computes its own meanwhile. With OVN before 25.09, pods would have no network in between
+/// otherwise.
+constexpr const char* kWaitBeforeClear = "ovn-ofctrl-wait-before-clear";
+constexpr const char* kComputed = "5000";
 constexpr std::array kKeys = {"ovn-remote", "ovn-encap-type", "ovn-encap-ip",
-                              kOvnBridge,   kHostName,        kSystemId};
+                              kOvnBridge,   kHostName,        kSystemId,
+                              kMark,        kMatchNorthd,     kWaitBeforeClear};
 
 /// The key beside one that the agent has set. Its value is the one that was set: another value is
 /// somebody else's.
@@ -27,13 +38,25 @@ bool IsOurs(const ExternalIds& there, const std::string& key) {
   return value != there.end() && Includes(there, {{MarkOf(key), value->second}});
 }
 
+/// Open vSwitch records the machine's own name at its start, which may have a domain beside the
+/// Node's name, or lack it (ovs-ctl(8), record-hostname-if-not-set). Nobody has chosen it.
+bool IsRecordOf(const std::string& node, const std::string& key, const std::string& value) {
+  return key == kHostName && !node.empty() && value != node &&
+         (value.starts_with(node + ".") || node.starts_with(value + "."));
+}
+
 ExternalIds WantedIds(const NodePlan& plan) {
   if (!plan.chassis.is_managed) return {};
+  const ChassisMark mark = {
+      .cluster = plan.chassis.cluster, .node = plan.name, .machine = plan.machine};
   ExternalIds wanted = {{"ovn-remote", plan.chassis.sb_connection},
                         {"ovn-encap-type", "geneve"},
                         {kOvnBridge, plan.port.bridge},
                         {kHostName, plan.name},
-                        {kSystemId, plan.name}};
+                        {kSystemId, plan.name},
+                        {kMark, mark.ToString()},
+                        {kMatchNorthd, "true"},
+                        {kWaitBeforeClear, kComputed}};
   if (!plan.addresses.empty()) wanted["ovn-encap-ip"] = plan.addresses.front().ToString();
   return wanted;
 }
@@ -49,7 +72,9 @@ IdChanges ChangesTo(const ExternalIds& wanted, const ExternalIds& there) {
     const auto value = there.find(key);
     const auto mark = there.find(MarkOf(key));
     const auto planned = wanted.find(key);
-    const bool is_ours = IsOurs(there, key);
+    const bool is_replaced = planned != wanted.end() && value != there.end() &&
+                             IsRecordOf(planned->second, key, value->second);
+    const bool is_ours = IsOurs(there, key) || is_replaced;
     const bool stays = is_ours && planned != wanted.end() && planned->second == value->second;
     if (stays) continue;
     if (mark != there.end()) changes.removed.insert(*mark);

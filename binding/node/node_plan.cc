@@ -206,7 +206,8 @@ ManagementPort PlanManagementPort(const vif::PodVif& vif, const BindingConfig& c
 }
 
 bool NodePlan::operator==(const NodePlan& other) const {
-  return port == other.port && addresses == other.addresses && others == other.others;
+  return machine == other.machine && port == other.port && addresses == other.addresses &&
+         others == other.others;
 }
 
 std::vector<RemoteNetwork> RemoteNetworksOf(const NodePlan& plan) {

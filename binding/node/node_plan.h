@@ -52,13 +52,17 @@ struct OtherNode {
 
 /// Section [ovn] of kuryr.conf, for a node.
 struct ChassisOptions {
-  bool is_managed = false;    ///< manage_node: the agent makes the node a chassis of OVN
-  std::string sb_connection;  ///< OVN's southbound database (ovsdb(7)), for ovn-controller
+  bool is_managed = false;        ///< manage_node: the agent makes the node a chassis of OVN
+  std::string sb_connection;      ///< OVN's southbound database (ovsdb(7)), for ovn-controller
+  std::string cluster = "kuryr";  ///< for the chassis' ChassisMark
+
+  bool operator==(const ChassisOptions&) const = default;
 };
 
 /// All that a node needs to know to take part in its pods' network.
 struct NodePlan {
-  std::string name;  ///< of the Node
+  std::string name;     ///< of the Node
+  std::string machine;  ///< of its ChassisMark
   ManagementPort port;
   std::vector<IpAddress> addresses;  ///< the node's InternalIPs
   std::vector<OtherNode> others;     ///< by name

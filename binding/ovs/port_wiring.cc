@@ -85,6 +85,14 @@ bool IsAway(const std::system_error& e) {
          e.code() == std::errc::connection_refused || e.code() == std::errc::connection_reset;
 }
 
+/// OVN claims a port for a chassis whose name or hostname is what the port asks for.
+std::string DescribeChassis(const json& node) {
+  if (node.empty()) return "this node";
+  const ExternalIds ids = ovsdb::ParseMap(node.at(0).at("external_ids"));
+  return "chassis \"" + Printable(Get(ids, "system-id")) + "\" with hostname \"" +
+         Printable(Get(ids, "hostname")) + "\"";
+}
+
 bool GaveUp(const std::system_error& e) {
   return e.code() == std::errc::timed_out || e.code() == std::errc::operation_canceled;
 }
@@ -124,7 +132,8 @@ std::string PortWiring::DescribeMissing(const std::vector<Port>& ports) {
     if (port.wired) continue;
     const std::string what = "port " + port.name + " on bridge " + port.bridge;
     if (port.who == Who::kOvn)
-      return "OVN has not claimed the " + what + " (see ovn-controller of this node)";
+      return "OVN has not claimed the " + what + " for " + port.chassis +
+             " (see ovn-controller of this node, and kuryr-daemon status)";
     if (port.who == Who::kNeutronAgent)
       return "Neutron's agent has not wired " + what +
              " (see neutron-openvswitch-agent of this node)";
@@ -167,6 +176,7 @@ std::vector<PortWiring::Port> PortWiring::Look(const std::vector<PlannedPort>& p
     found.push_back({.name = row.at("name"),
                      .bridge = ports[i].bridge,
                      .number = number.is_number_integer() ? number.get<int64_t>() : 0,
+                     .chassis = DescribeChassis(RowsOf(results, kNode)),
                      .who = who,
                      .wired = who == Who::kNobody || (who == Who::kOvn && installed)});
   }

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/names.h"
+#include "base/ovsdb_remotes.h"
 #include "base/rollback.h"
 #include "binding/drivers/binding.h"
 #include "binding/node/node_part.h"
@@ -54,6 +55,10 @@ Config ReadConfig(const service::CommonOptions& options) {
   if (!config.transient_ports) config.binding.transient_ports = config.orphan_grace.count() == 0;
   service::SetUpLog(options, config.program);
   kuryr::watcher::WarnOfInsecureApi(config.api, config.unverified_by);
+  for (const std::string& remote : kuryr::FindUnprotected(config.chassis.sb_connection))
+    kuryr::Log(kuryr::LogLevel::kWarning,
+               "whoever reaches this server of OVN may rule the network, as pods can: use ssl:",
+               {{"remote", remote}});
   return config;
 }
 

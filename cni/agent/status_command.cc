@@ -147,6 +147,13 @@ bool PrintPath(const std::string& name, const json& pod) {
   return well && remark.empty() && !attachments.empty();
 }
 
+std::string HeadingOf(const json& status, const std::string& problem) {
+  if (!problem.empty()) return problem;
+  const json node_network = status.value("node_network", json());
+  const bool is_as_planned = !node_network.is_object() || ListAt(node_network, "problems").empty();
+  return is_as_planned ? "ready" : "ready to plug pods, but the node's network is not as planned";
+}
+
 }  // namespace
 
 int PrintStatus(const std::string& socket, const service::StatusOptions& wanted) {
@@ -159,7 +166,7 @@ int PrintStatus(const std::string& socket, const service::StatusOptions& wanted)
   }
   const std::string problem = StringAt(status, "problem");
   std::printf("node %s, kuryr-daemon %s: %s\n", StringAt(status, "node").c_str(),
-              StringAt(status, "version").c_str(), problem.empty() ? "ready" : problem.c_str());
+              StringAt(status, "version").c_str(), HeadingOf(status, problem).c_str());
   const std::string http_problem = StringAt(status, "http_problem");
   if (!http_problem.empty()) std::printf("nobody can %s\n", http_problem.c_str());
   bool well = problem.empty();

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -40,6 +41,10 @@ struct BackendHooks {
   /// Asks the API server while its caller waits, and throws what ApiClient does. Called after
   /// Backend::EndAdoption. Empty: no orphan is swept.
   std::function<bool(const Owner& pod)> is_gone = nullptr;
+  /// The machine of the node of this name, as in MachineOfNode; nullopt: the cluster has no such
+  /// node. Asks the API server while its caller waits, and throws what ApiClient does. Empty: no
+  /// node is asked for.
+  std::function<std::optional<std::string>(const std::string& node)> find_machine = nullptr;
   /// A part of the policy NAMESPACE/NAME was refused: PolicyEnforcer::FindRefusal tells why. Must
   /// not call the backend. Null: nobody is told.
   std::function<void(const std::string& name)> wake_policy = nullptr;

@@ -124,6 +124,26 @@ class ServerSharer {
   virtual void SetClusterUid(const std::string& uid) = 0;
 };
 
+/// A node, and which machine it is.
+struct MachineOfNode {
+  std::string name;
+  std::string machine;  ///< status.nodeInfo.machineID, which a reinstallation changes; may be empty
+  std::vector<IpAddress> addresses;  ///< its InternalIPs
+};
+
+/// A backend whose network knows nodes by itself, and keeps them when their machines are gone.
+class ChassisKeeper {
+ public:
+  virtual ~ChassisKeeper() = default;
+
+  /// The cluster has the node in this form. All nodes are set before Backend::EndAdoption.
+  virtual void SetNode(const MachineOfNode& node) = 0;
+  virtual void RemoveNode(const std::string& name) = 0;
+  /// Why pods of the node have no network; nullopt: nothing is known. The backend wakes the node
+  /// when the answer changes.
+  [[nodiscard]] virtual std::optional<std::string> FindProblem(const std::string& node) const = 0;
+};
+
 /// A packet of one pod's interface to another pod's.
 struct TracedPacket {
   vif::VifBase from;
@@ -192,6 +212,7 @@ struct Facets {
   ServiceBalancer* services = nullptr;
   PolicyEnforcer* policies = nullptr;
   ServerSharer* sharer = nullptr;
+  ChassisKeeper* chassis = nullptr;
   const PacketTracer* tracer = nullptr;
 };
 

@@ -55,6 +55,7 @@ void NodeStore::StartTelling(Backend& backend) {
   backend_ = &backend;
   for (const auto& [key, known] : known_) {
     if (known.node) Tell(*known.node);
+    TellOfMachine(known.node ? known.node->name : "", known.node.get());
     wake_(key);
   }
 }
@@ -72,6 +73,17 @@ void NodeStore::Tell(const OwningNode& node) {
   }
 }
 
+void NodeStore::TellOfMachine(const std::string& name, const OwningNode* node) {
+  ChassisKeeper* const keeper = backend_ == nullptr ? nullptr : backend_->facets().chassis;
+  if (keeper == nullptr || name.empty()) return;
+  if (node == nullptr) {
+    keeper->RemoveNode(name);
+  } else {
+    keeper->SetNode(
+        {.name = name, .machine = node->facts.machine, .addresses = node->facts.addresses});
+  }
+}
+
 void NodeStore::Handle(const watcher::WatchEvent& event) {
   std::shared_ptr<OwningNode> node;
   if (event.type != watcher::EventType::kDeleted)
@@ -84,6 +96,7 @@ void NodeStore::Handle(const watcher::WatchEvent& event) {
     if (node && known.uid() == node->uid) node->seen = known.node->seen;
     if (has_changed && node && !node->vifs.empty()) askers = askers_.Take(event.name);
     known.node = node;
+    if (has_changed) TellOfMachine(event.name, node.get());
   });
   if (!has_changed) return;
   wake_(key);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/chassis_mark.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "controller/plan/plan_error.h"
@@ -44,6 +45,8 @@ NodeFacts NodeFactsOf(const json& node) {
     if (const auto address = IpAddress::Parse(StringAt(entry, "address")))
       facts.addresses.push_back(*address);
   }
+  const json info = node.value("/status/nodeInfo"_json_pointer, json::object());
+  if (info.is_object()) facts.machine = CheckedMachine(StringAt(info, "machineID"));
   return facts;
 }
 
@@ -77,6 +80,15 @@ std::vector<IpAddress> Nodes::AddressesOf(const std::string& node, watcher::ApiC
   ThrowLacks(node,
              " has no status.addresses of type InternalIP: its kubelet, or the cloud controller, "
              "writes them");
+}
+
+std::optional<std::string> FindMachine(const std::string& node, watcher::ApiClient& client) {
+  try {
+    return NodeFactsOf(client.Get(NodePath(node))).machine;
+  } catch (const watcher::ApiError& e) {
+    if (e.code() == watcher::ApiError::kNotFound) return std::nullopt;
+    throw;
+  }
 }
 
 bool IsNodeGone(const std::string& node, watcher::ApiClient& client) {

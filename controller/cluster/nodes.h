@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace kuryr::controller {
 struct NodeFacts {
   std::vector<IpNetwork> pod_cidrs;  ///< spec.podCIDRs
   std::vector<IpAddress> addresses;  ///< status.addresses of type InternalIP
+  std::string machine;               ///< status.nodeInfo.machineID; empty: unknown
 
   bool operator==(const NodeFacts&) const = default;
 };
@@ -57,6 +59,10 @@ class Nodes {
   Mutex mutex_;
   std::map<std::string, Known> known_ GUARDED_BY(mutex_);  ///< by name; old entries go
 };
+
+/// NodeFacts::machine of the node; nullopt: there is no such node. Throws the errors of ApiClient.
+[[nodiscard]] std::optional<std::string> FindMachine(const std::string& node,
+                                                     watcher::ApiClient& client);
 
 /// Whether the cluster has no node of this name. Throws the errors of ApiClient.
 [[nodiscard]] bool IsNodeGone(const std::string& node, watcher::ApiClient& client);

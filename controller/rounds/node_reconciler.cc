@@ -63,6 +63,11 @@ void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
     Log(LogLevel::kInfo, "node planned",
         {{"node", node.name}, {"active", is_active ? "true" : "false"}});
   }
+  const ChassisKeeper* const chassis = parts_.backend.facets().chassis;
+  if (chassis != nullptr) {
+    if (const auto problem = chassis->FindProblem(node.name))
+      throw PlanError(PlanError::Kind::kRetry, *problem);
+  }
   parts_.reporter.Clear(key);
 }
 

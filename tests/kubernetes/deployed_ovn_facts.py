@@ -3,6 +3,7 @@ import shutil
 
 from harness.expectation import expect_same
 from harness.process import run
+from harness.transcript import Transcript
 from kubernetes.deployed_ovn import CENTRAL, PODS, SCHEMAS, DeployedOvn
 from kubernetes.network_pods import PORT, NetworkPods, ask, until_answered
 from kubernetes.ovn_facts import wait_until
@@ -50,7 +51,12 @@ class DeployedOvnFacts:
             self.delete(*self.cluster.members())
             expect_same(before, self.servers(), "servers")
             self.new_pod_is_reached()
-
+        with self.fact("docs/ovn.md's commands roll OVN's pods as for an upgrade, and a new pod is reached"):
+            before = self.cluster.members()
+            for command in Transcript("Upgrade OVN", "docs/ovn.md").take_commands():
+                run(command)
+            self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
+            self.new_pod_is_reached()
         with self.fact("all data are lost: docs/ovn.md's commands start the databases anew, and both pods are reached"):
             self.lose_all_data()
             self.new_pod_is_reached()

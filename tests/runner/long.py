@@ -14,7 +14,7 @@ LANES = {
     "cluster": "all of Kubernetes' network conformance tests, twice, and in a flat pool; ten kills of each part; clusters of IPv4 alone "
                "and of IPv6 alone",
     "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; all tests of NetworkPolicies; clusters of IPv4 alone and of "
-                   "IPv6 alone, also by OVN's manifests; the rows of 300 nodes",
+                   "IPv6 alone, also by OVN's manifests; the rows of 300 nodes; OVN 23.03 to 25.03 to 26.03 under pods",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "races": "all tests with ThreadSanitizer",
@@ -77,6 +77,7 @@ def cluster_on_ovn():
     return [*(lanes.program("cluster-ovn", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", "--backend", "ovn", *words), 2, 150,
                             name=f"cluster-ovn {way}") for way, words in ways.items()),
             lanes.program("cluster-ovn", (lanes.PROGRAMS,), ("tests/kubernetes/ovn", "--families", "6"), 1, 200, name="ovn deployed IPv6"),
+            lanes.program("cluster-ovn", (), ("tests/ovn/upgrade", "--logs", "build/run/upgrade-long"), 2, 150, name="upgrades of OVN"),
             lanes.program("cluster-ovn", (), ("tests/ovn/scale",), 2, 300, name="scale of OVN")]
 
 

@@ -20,7 +20,7 @@ def build():
         return
     CLIENT.parent.mkdir(parents=True, exist_ok=True)
     go = {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
-    run("/usr/lib/go-1.19/bin/go", "build", "-o", CLIENT, SOURCE, env=os.environ | go)
+    run("/usr/bin/go", "build", "-o", CLIENT, SOURCE, env=os.environ | go)
 
 
 def check(facts):

@@ -82,6 +82,7 @@ bool NodeNetwork::Try(Upkeep& upkeep, const std::string& key, const Deadline& de
 
 NodePlan NodeNetwork::PlanOf(const KnownNodes& nodes) const {
   return {.name = config_.node_name,
+          .machine = nodes.machine,
           .port = binding::PlanManagementPort(nodes.vif.value(), config_.binding),
           .addresses = nodes.addresses,
           .others = nodes.others,

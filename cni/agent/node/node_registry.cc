@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/chassis_mark.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -54,6 +55,11 @@ std::string AnnotationOf(const json& node) {
   const json annotations = metadata.value("annotations", json::object());
   return annotations.is_object() ? StringAt(annotations, std::string(vif::kVifAnnotation).c_str())
                                  : "";
+}
+
+std::string MachineOf(const json& node) {
+  const json info = node.value(json::json_pointer("/status/nodeInfo"), json::object());
+  return info.is_object() ? CheckedMachine(StringAt(info, "machineID")) : "";
 }
 
 std::vector<IpNetwork> NetworksOf(const vif::VifBase& vif) {
@@ -123,6 +129,7 @@ NodeRegistry::Node NodeRegistry::Read(const watcher::WatchEvent& event) const {
             .addresses = InternalIpsOf(*event.object),
             .pod_cidrs = PodCidrsOf(*event.object)};
   if (event.name != own_name_) KeepFirstOfEachFamily(node.addresses);
+  if (event.name == own_name_) node.machine = MachineOf(*event.object);
   try {
     ReadPlan(*event.object, node);
     if (event.name != own_name_) node.vif.reset();
@@ -170,6 +177,7 @@ KnownNodes NodeRegistry::Nodes() const {
     known.uid = node.uid;
     known.vif = node.vif;
     known.problem = node.problem;
+    known.machine = node.machine;
     known.addresses = node.addresses;
   }
   return known;

@@ -23,6 +23,7 @@ struct KnownNodes {
   std::string uid;                 ///< of the own Node; empty: there is none
   std::optional<vif::PodVif> vif;  ///< the own Node's plan
   std::string problem;             ///< why the own plan cannot be read
+  std::string machine;             ///< the own Node's, as in ChassisMark
   std::vector<IpAddress> addresses;
   std::vector<binding::OtherNode> others;  ///< by name
 };
@@ -59,6 +60,7 @@ class NodeRegistry : public watcher::EventConsumer {
     std::map<IpAddress, uint64_t> addresses_since;
     std::map<IpNetwork, uint64_t> networks_since;
     std::string problem;
+    std::string machine;
 
     bool operator==(const Node&) const = default;
   };

@@ -19,7 +19,7 @@ void AppendItem(std::string& list, const std::string& item) {
 }
 
 /// The rule's peers of one version: "ip4.src == {...}" for its networks, and for each set of pods.
-/// ovn-controller 23.03 aborts where pods go from one set of a list to another one of it.
+/// ovn-controller aborts, up to 25.03.0, where pods go from one set of a list to another one of it.
 std::vector<std::string> PeersOf(const PolicyRule& rule, const Version& version,
                                  const std::function<std::string(const PodSet&)>& group_of) {
   std::string networks;

@@ -72,6 +72,14 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
                              .told = [this](const std::vector<RowKey>& keys) { OnTold(keys); }},
                    .grace = grace}) {
   northbound_.Want(topology_.SharedRows());
+  if (options.sb_connection.empty()) return;
+  BackendHooks of_southbound = hooks;
+  of_southbound.may_write = [this] {
+    return (!hooks_.may_write || hooks_.may_write()) && northbound_.HasOurRows();
+  };
+  southbound_.emplace(Southbound::Parts{.remotes = options.sb_connection,
+                                        .cluster = options.cluster,
+                                        .hooks = std::move(of_southbound)});
 }
 
 std::vector<WantedRow> OvnBackend::Police(const std::vector<vif::PodVif>& vifs,
@@ -160,7 +168,10 @@ void OvnBackend::Enforce(const PolicyChanges& changes) {
   }
 }
 
-void OvnBackend::EndAdoption() { northbound_.Begin(IsPolicyRow); }
+void OvnBackend::EndAdoption() {
+  northbound_.Begin(IsPolicyRow);
+  if (southbound_) southbound_->Begin();
+}
 
 std::optional<std::string> OvnBackend::FindRefusal(const std::string& name) const {
   std::vector<RowKey> rows;

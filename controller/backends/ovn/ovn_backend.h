@@ -17,6 +17,7 @@
 #include "controller/backends/ovn/ovn_options.h"
 #include "controller/backends/ovn/ovn_tracer.h"
 #include "controller/backends/ovn/policy_rows.h"
+#include "controller/backends/ovn/southbound/southbound.h"
 #include "controller/backends/ovn/topology.h"
 #include "controller/backends/pools/pool_backend.h"
 
@@ -63,6 +64,7 @@ class OvnBackend final : public Backend,
             .services = this,
             .policies = this,
             .sharer = this,
+            .chassis = southbound_ ? &*southbound_ : nullptr,
             .tracer = &tracer_};
   }
 
@@ -109,7 +111,8 @@ class OvnBackend final : public Backend,
   std::map<RowKey, std::set<std::string>> awaiting_ GUARDED_BY(mutex_);  ///< pods, by row
   EndpointBudget budget_ GUARDED_BY(mutex_);
   const OvnTracer tracer_;
-  Northbound northbound_;  // last: it calls this
+  Northbound northbound_;                 ///< after all that it calls
+  std::optional<Southbound> southbound_;  ///< where [ovn] sb_connection is set; it asks northbound_
 };
 
 }  // namespace kuryr::controller::ovn

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/ovsdb_remotes.h"
 #include "controller/backends/ovn/ovn_backend.h"
 #include "controller/backends/ovn/ovn_options.h"
 #include "controller/backends/pools/pool_factory.h"
@@ -27,6 +28,12 @@ class OvnFactory final : public BackendFactory {
   }
   void Warn() const override {
     pools_.Warn();
+    for (const std::string& connection : {options_.nb_connection, options_.sb_connection}) {
+      for (const std::string& remote : FindUnprotected(connection))
+        Log(LogLevel::kWarning,
+            "whoever reaches this server of OVN may rule the network, as pods can: use ssl:",
+            {{"remote", remote}});
+    }
     if (!options_.balances_services)
       Log(LogLevel::kWarning,
           "NetworkPolicies do not hold for what comes by a Service: it has a node's address; "

@@ -14,7 +14,7 @@ struct OvnOptions {
   std::string nb_private_key;  ///< files of PEM, for ssl: connections
   std::string nb_certificate;
   std::string nb_ca_cert;
-  std::string sb_connection;       ///< for ovn-trace, as nb_connection; empty: ovn-trace's own
+  std::string sb_connection;       ///< as nb_connection; empty: no chassis are looked after
   std::string cluster = "kuryr";   ///< marks the cluster's rows, and begins their names
   bool balances_services = false;  ///< OVN's load balancers, not kube-proxy, serve pods
   bool is_userspace = false;  ///< the nodes' integration bridges are Open vSwitch's in userspace

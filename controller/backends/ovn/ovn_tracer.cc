@@ -12,6 +12,7 @@
 #include <regex>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -103,13 +104,44 @@ MacAddress NextHopOf(const TracedPacket& packet, const PacketAddresses& addresse
   throw std::runtime_error("OVN has no gateway of the pod's network, whose peer is on another one");
 }
 
-/// The stage and the match in a line such as " 4. ls_out_acl (northd.c:6571): MATCH, priority 2000,
-/// uuid a63f5cba".
-std::optional<std::string> StageOf(const std::string& line) {
+struct Stage {
+  std::string name;
+  std::string flow;  ///< its match and priority
+
+  [[nodiscard]] std::string ToString() const { return name.empty() ? "" : name + ": " + flow; }
+};
+
+/// The stage in a line such as " 4. ls_out_acl (northd.c:6571): MATCH, priority 2000, uuid
+/// a63f5cba".
+std::optional<Stage> StageOf(const std::string& line) {
   static const std::regex kLine(R"(^ *[0-9]+\. (\w+)(?: \([^)]*\))?: (.*), uuid [0-9a-f]+$)");
   std::smatch parts;
   if (!std::regex_match(line, parts, kLine)) return std::nullopt;
-  return parts[1].str() + ": " + parts[2].str();
+  return Stage{.name = parts[1].str(), .flow = parts[2].str()};
+}
+
+/// The stage that decided about a packet whose last stage is `last`. Since OVN 23.06 an ACL decides
+/// in a stage *_acl_eval or *_acl_after_lb_eval, and a stage *_action carries that out.
+void Follow(const Stage& next, Stage& decisive) {
+  constexpr std::string_view kEval = "_eval";
+  const bool carries_out =
+      decisive.name.ends_with(kEval) &&
+      next.name == decisive.name.substr(0, decisive.name.size() - kEval.size()) + "_action";
+  if (!carries_out) decisive = next;
+}
+
+/// ovn-trace goes on without the flows and rows that it cannot read, and ends with 0.
+void CheckIsRead(const std::string& line) {
+  constexpr std::array kUnread = {"parsing actions failed", "parsing expression failed",
+                                  "constraint violation"};
+  const bool is_read = std::none_of(kUnread.begin(), kUnread.end(), [&](const char* text) {
+    return line.find(text) != std::string::npos;
+  });
+  if (!is_read)
+    throw std::runtime_error(
+        "ovn-trace does not understand the southbound database, and may be older than its "
+        "ovn-northd: run one of the same version. It says: " +
+        Printable(line, kMostFate));
 }
 
 }  // namespace
@@ -131,14 +163,17 @@ std::string MicroflowOf(const TracedPacket& packet) {
 
 PacketFate FateOf(const std::string& output, const std::string& port) {
   std::istringstream lines(output);
-  std::string last;
+  PacketFate fate;
+  Stage decisive;
   for (std::string line; std::getline(lines, line);) {
-    if (line.find("/* output to \"" + port + "\"") != std::string::npos)
-      return {.arrives = true, .where = last};
-    if (auto stage = StageOf(line)) last = *std::move(stage);
+    CheckIsRead(line);
+    fate.arrives = fate.arrives || line.find("/* output to \"" + port + "\"") != std::string::npos;
+    const auto stage = StageOf(line);
+    if (stage && !fate.arrives) Follow(*stage, decisive);
   }
-  if (last.empty()) throw std::runtime_error("ovn-trace: " + Printable(output, kMostFate));
-  return {.arrives = false, .where = last};
+  fate.where = decisive.ToString();
+  if (fate.where.empty()) throw std::runtime_error("ovn-trace: " + Printable(output, kMostFate));
+  return fate;
 }
 
 OvnTracer::OvnTracer(const OvnOptions& options) : options_(options) {}

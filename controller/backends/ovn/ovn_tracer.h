@@ -28,7 +28,8 @@ class OvnTracer final : public PacketTracer {
 [[nodiscard]] std::string MicroflowOf(const TracedPacket& packet);
 
 /// Reads an output of `ovn-trace --detailed` of a packet to this logical port. Throws
-/// std::runtime_error for an output without a table.
+/// std::runtime_error for an output without a table, and for one of an ovn-trace that does not
+/// understand the database.
 [[nodiscard]] PacketFate FateOf(const std::string& output, const std::string& port);
 
 }  // namespace kuryr::controller::ovn

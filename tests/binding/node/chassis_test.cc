@@ -10,6 +10,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+/// What a chassis has beside what ovn-controller needs.
+const std::string kOthers =
+    "ovn-cms-options=kuryr-cluster=kuryr,kuryr-node=node1+ ovn-match-northd-version=true+ "
+    "ovn-ofctrl-wait-before-clear=5000+ ";
+
 class ChassisTest : public NodePartTest {
  protected:
   /// "KEY=VALUE " of each, with a + where it is ours.
@@ -28,7 +33,8 @@ TEST_F(ChassisTest, NodeBecomesAChassis) {
   EXPECT_THAT(Differ(), IsEmpty());
   EXPECT_EQ(ChassisSettings(),
             "ovn-remote=tcp:192.0.2.9:6642+ ovn-encap-type=geneve+ ovn-encap-ip=192.0.2.1+ "
-            "ovn-bridge=br-int+ hostname=node1+ system-id=node1+ ");
+            "ovn-bridge=br-int+ hostname=node1+ system-id=node1+ " +
+                kOthers);
 }
 
 TEST_F(ChassisTest, WhatSomebodySetOfAChassisStays) {
@@ -40,7 +46,8 @@ TEST_F(ChassisTest, WhatSomebodySetOfAChassisStays) {
 
   EXPECT_EQ(ChassisSettings(),
             "ovn-remote=ssl:mine ovn-encap-type=geneve+ ovn-encap-ip=192.0.2.1+ "
-            "ovn-bridge=br-int+ hostname=node1+ system-id=0af1 ");
+            "ovn-bridge=br-int+ hostname=node1+ system-id=0af1 " +
+                kOthers);
   EXPECT_TRUE(RemoveNodeParts(*context_, Soon()));
   EXPECT_EQ(ovs_->Vsctl({"get", "Open_vSwitch", ".", "external_ids"}), before);
 }
@@ -55,10 +62,43 @@ TEST_F(ChassisTest, ChassisFollowsThePlanUntilSomebodyChangesIt) {
 
   EXPECT_EQ(ChassisSettings(),
             "ovn-remote=tcp:192.0.2.9:6642+ ovn-encap-type=vxlan ovn-encap-ip=192.0.2.7+ "
-            "ovn-bridge=br-int+ hostname=node1+ system-id=node1+ ");
+            "ovn-bridge=br-int+ hostname=node1+ system-id=node1+ " +
+                kOthers);
   plan_.chassis.is_managed = false;
   Make();
   EXPECT_EQ(ChassisSettings(), "ovn-encap-type=vxlan ");
+}
+
+TEST_F(ChassisTest, MarkNamesTheMachine) {
+  BeAChassis();
+  plan_.machine = "6ad1";
+  Make();
+
+  EXPECT_THAT(
+      ChassisSettings(),
+      HasSubstr("ovn-cms-options=kuryr-cluster=kuryr,kuryr-node=node1,kuryr-machine=6ad1+"));
+}
+
+TEST_F(ChassisTest, VersionsMayDifferWhereSomebodySaysSo) {
+  BeAChassis();
+  ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:ovn-match-northd-version=false"});
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+  EXPECT_THAT(ChassisSettings(), HasSubstr("ovn-match-northd-version=false "));
+}
+
+/// As Open vSwitch's own service does at its start.
+TEST_F(ChassisTest, RecordedHostnameWithADomainBecomesTheNodes) {
+  BeAChassis();
+  for (const char* set : {"system-id=0af1", "hostname=node1.example.net"})
+    ovs_->Vsctl({"set", "Open_vSwitch", ".", std::string("external_ids:") + set});
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+  EXPECT_THAT(ChassisSettings(), HasSubstr("hostname=node1+ system-id=0af1 "));
+  EXPECT_TRUE(RemoveNodeParts(*context_, Soon()));
+  EXPECT_EQ(ChassisSettings(), "system-id=0af1 ");
 }
 
 TEST_F(ChassisTest, ChassisThatOvnTakesForAnotherNodeIsTold) {

@@ -85,9 +85,12 @@ TEST_F(PortWiringTest, OvnIsWaitedForUntilItHasClaimedThePort) {
 
 TEST_F(PortWiringTest, WhatOvnHasNotInstalledYetIsNotClaimed) {
   SetNode("ovn-remote=\"tcp:192.0.2.1:6642\"");
+  SetNode("system-id=0af1");
+  SetNode("hostname=node1.example.net");
   Vsctl({"set", "Interface", "tap1", "external_ids:ovn-installed=false"});
 
-  EXPECT_THAT(Describe(), HasSubstr("OVN has not claimed the port tap1 on bridge br-int"));
+  EXPECT_THAT(Describe(), HasSubstr("OVN has not claimed the port tap1 on bridge br-int for "
+                                    "chassis \"0af1\" with hostname \"node1.example.net\""));
 }
 
 TEST_F(PortWiringTest, OvnsBridgeIsTheOneThatItsChassisHas) {

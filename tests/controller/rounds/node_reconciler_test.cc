@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 
 /// A backend that gives one VIF, and records which VIFs stand on an object.
-class RecordingBackend final : public Backend {
+class RecordingBackend final : public Backend, public ChassisKeeper {
  public:
   std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& /*request*/) override {
     vif::VifOpenVSwitch vif;
@@ -32,8 +32,18 @@ class RecordingBackend final : public Backend {
   }
   bool Release(const std::string& /*owner_id*/) override { return true; }
   std::vector<Owner> Inventory() const override { return {}; }
+  Facets facets() override { return {.chassis = this}; }
+  void SetNode(const MachineOfNode& node) override {
+    nodes_.push_back(node.name + " " + node.machine + " " + node.addresses.at(0).ToString());
+  }
+  void RemoveNode(const std::string& name) override { nodes_.push_back("no " + name); }
+  std::optional<std::string> FindProblem(const std::string& /*node*/) const override {
+    return problem_;
+  }
 
   std::vector<std::string> adopted_;
+  std::vector<std::string> nodes_;
+  std::optional<std::string> problem_;
   std::string port_ = "port-1";
   bool active_ = false;
 };
@@ -42,7 +52,12 @@ class NodeReconcilerTest : public ::testing::Test {
  protected:
   NodeReconcilerTest() {
     cluster_.api().Create(
-        {{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", "node1"}}}});
+        {{"kind", "Node"},
+         {"apiVersion", "v1"},
+         {"metadata", {{"name", "node1"}}},
+         {"status",
+          {{"nodeInfo", {{"machineID", "6ad1"}}},
+           {"addresses", {{{"type", "InternalIP"}, {"address", "192.0.2.1"}}}}}}});
   }
 
   /// One for the Node as the API server has it now.
@@ -88,6 +103,31 @@ TEST_F(NodeReconcilerTest, BackendHearsOfEachPlanThatIsWritten) {
   Round();
   EXPECT_THAT(backend_.adopted_,
               ElementsAre("node1 port-1", "node1 port-1 active", "node1 port-2 active"));
+}
+
+TEST_F(NodeReconcilerTest, BackendHearsOfEachMachine) {
+  Round();
+  nodes_.StartTelling(backend_);
+  EXPECT_THAT(backend_.nodes_, ElementsAre("node1 6ad1 192.0.2.1"));
+
+  cluster_.api().Patch("nodes", "", "node1", {{"status", {{"nodeInfo", {{"machineID", "0b17"}}}}}});
+  Round();
+  nodes_.Handle(
+      watcher::MakeEvent(watcher::EventType::kDeleted, client_.Get("/api/v1/nodes/node1")));
+
+  EXPECT_THAT(backend_.nodes_,
+              ElementsAre("node1 6ad1 192.0.2.1", "node1 0b17 192.0.2.1", "no node1"));
+}
+
+TEST_F(NodeReconcilerTest, ProblemOfItsChassisIsTold) {
+  backend_.problem_ = "chassis 0af1 has its address";
+  Round();
+
+  EXPECT_EQ(reporter_.problems().at("/node1").message, "chassis 0af1 has its address");
+  EXPECT_THAT(backend_.adopted_, ElementsAre("node1 port-1"));  // It is planned all the same.
+  backend_.problem_.reset();
+  Round();
+  EXPECT_TRUE(reporter_.problems().empty());
 }
 
 }  // namespace

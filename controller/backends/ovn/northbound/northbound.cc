@@ -157,6 +157,11 @@ std::string Northbound::WhyUnreachable() const {
   return "the northbound database at " + parts_.remotes + " does not answer: " + last_error_;
 }
 
+bool Northbound::HasOurRows() const {
+  const MutexLock lock(mutex_);
+  return ready_ && rival_.empty();
+}
+
 void Northbound::Work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const Clock::time_point next = Send();

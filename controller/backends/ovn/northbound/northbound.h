@@ -75,6 +75,9 @@ class Northbound {
   [[nodiscard]] std::optional<std::string> RefusalOf(const std::vector<RowKey>& keys) const
       EXCLUDES(mutex_);
 
+  /// Whether the database is connected, and no other Kubernetes cluster has the rows there.
+  [[nodiscard]] bool HasOurRows() const EXCLUDES(mutex_);
+
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
 
  private:

@@ -401,6 +401,21 @@ TEST_F(NodeNetworkTest, NodeIsAChassisUntilItIsTakenBack) {
   EXPECT_EQ(ovs_->Vsctl({"get", "Open_vSwitch", ".", "external_ids"}), "{system-id=mine}");
 }
 
+TEST_F(NodeNetworkTest, StatusOfANodeThatOvnTakesForAnotherIsNotHeadedReady) {
+  ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:system-id=0af1",
+               "external_ids:hostname=elsewhere"});
+  MakeNode("node1", "192.0.2.1", {NodeVif()});
+  WriteConfig(DefaultKubernetes(),
+              "[node_network]\nenabled = true\n[ovn]\nmanage_node = true\n"
+              "sb_connection = tcp:192.0.2.9:6642\n");
+  StartAgent();
+  WaitForMade();
+
+  const std::string text = AskStatus();
+  EXPECT_THAT(text, HasSubstr(": ready to plug pods, but the node's network is not as planned\n"));
+  EXPECT_THAT(text, HasSubstr("hostname of Open vSwitch is elsewhere instead of node1"));
+}
+
 TEST_F(NodeNetworkTest, PodsArePluggedWithoutTheRightToWatchNodes) {
   fake::Fault refusal = fake::Fault::Status(403, "no right");
   refusal.path_prefix = "/api/v1/nodes";

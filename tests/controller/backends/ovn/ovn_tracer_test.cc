@@ -4,8 +4,11 @@
 
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
+#include "base/file.h"
 #include "controller/backends/ovn/topology.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::controller::ovn {
 namespace {
@@ -102,6 +105,41 @@ TEST(FateTest, EndsAtTheLastStageThatLooksAtIt) {
 
   EXPECT_FALSE(fate.arrives);
   EXPECT_EQ(fate.where, "ls_out_acl: reg0[10] == 1 && (outport == @g && ip), priority 2000");
+}
+
+/// An output of OVN's own program, from tests/data/ovn-trace: port1's packet to TCP port 80 of
+/// port2 ("allowed"), or 81 ("dropped").
+PacketFate FateIn(const std::string& file) {
+  return FateOf(
+      ReadFile(test::TestData() + "/ovn-trace/" + file + ".txt", FileOwner::kAnybody).value(),
+      "port2");
+}
+
+TEST(FateTest, NamesTheAclOfEachReleaseThatDrops) {
+  const std::string match = "reg0[9] == 1 && (outport == @kuryr_2f1c && ip), priority 2000";
+  for (const auto& [release, stage] : {std::pair{"23.03", "ls_out_acl"},
+                                       {"25.03", "ls_out_acl_eval"},
+                                       {"26.03", "ls_out_acl_eval"}}) {
+    const PacketFate fate = FateIn(std::string("dropped-") + release);
+
+    EXPECT_FALSE(fate.arrives) << release;
+    EXPECT_EQ(fate.where, std::string(stage) + ": " + match) << release;
+  }
+}
+
+TEST(FateTest, ArrivesInEachRelease) {
+  for (const char* release : {"23.03", "25.03", "26.03"}) {
+    const PacketFate fate = FateIn(std::string("allowed-") + release);
+
+    EXPECT_TRUE(fate.arrives) << release;
+    EXPECT_EQ(fate.where, "ls_out_apply_port_sec: 1, priority 0") << release;
+  }
+}
+
+TEST(FateTest, ProgramThatIsOlderThanTheDatabaseIsRefused) {
+  for (const char* release : {"25.03", "26.03"})
+    EXPECT_THAT([&] { (void)FateIn(std::string("older-program-") + release); },
+                ThrowsMessage<std::runtime_error>(HasSubstr("run one of the same version")));
 }
 
 TEST(FateTest, OutputToAnotherPortIsNoArrival) {
