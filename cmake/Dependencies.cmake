@@ -52,15 +52,24 @@ add_library(httplib STATIC ${HTTPLIB_PREFIX}/httplib.cc)
 target_include_directories(httplib SYSTEM PUBLIC ${HTTPLIB_PREFIX})
 target_compile_definitions(httplib PUBLIC CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT
   # select(2) ends at descriptor 1023.
-  CPPHTTPLIB_USE_POLL)
+  CPPHTTPLIB_USE_POLL
+  # Of a status, a header, or a chunk's size; headers end at 100. For 0.11 httplib.patch has both.
+  CPPHTTPLIB_MAX_LINE_LENGTH=8192)
 target_link_libraries(httplib PUBLIC OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
 # std::regex recurses once for each byte, and overflows the stack of a build with sanitizers and without optimisation.
 target_compile_options(httplib PRIVATE $<$<CONFIG:Debug>:-O1> ${KURYR_UNCHECKED})
 set_target_properties(httplib PROPERTIES CXX_CLANG_TIDY "" COMPILE_WARNING_AS_ERROR OFF)
 
-kuryr_cached_library(unpack-simdjson SIMDJSON_PREFIX)
-add_library(simdjson STATIC EXCLUDE_FROM_ALL ${SIMDJSON_PREFIX}/simdjson.cpp)
-target_include_directories(simdjson SYSTEM PUBLIC ${SIMDJSON_PREFIX})
-# Its speed is its purpose, in debug builds too.
-target_compile_options(simdjson PRIVATE -O2 -w ${KURYR_UNCHECKED})
-set_target_properties(simdjson PROPERTIES CXX_CLANG_TIDY "")
+# Debian 12 has no static one.
+find_library(SIMDJSON_STATIC libsimdjson_static.a)
+if(SIMDJSON_STATIC)
+  add_library(simdjson STATIC IMPORTED)
+  set_target_properties(simdjson PROPERTIES IMPORTED_LOCATION ${SIMDJSON_STATIC})
+else()
+  kuryr_cached_library(unpack-simdjson SIMDJSON_PREFIX)
+  add_library(simdjson STATIC EXCLUDE_FROM_ALL ${SIMDJSON_PREFIX}/simdjson.cpp)
+  target_include_directories(simdjson SYSTEM PUBLIC ${SIMDJSON_PREFIX})
+  # Its speed is its purpose, in debug builds too.
+  target_compile_options(simdjson PRIVATE -O2 -w ${KURYR_UNCHECKED})
+  set_target_properties(simdjson PROPERTIES CXX_CLANG_TIDY "")
+endif()

@@ -64,10 +64,20 @@ class HealthServer::Listener {
   class OneRequest : public httplib::Server {
    public:
     void Serve(TimedStream& stream) {
+      Process(*this, stream);
+      ::shutdown(stream.socket(), SHUT_RDWR);
+    }
+
+   private:
+    /// httplib 0.18 wants the addresses of both ends, too.
+    template <typename Server>
+    static void Process(Server& server, TimedStream& stream) {
       constexpr bool kIsLast = true;
       bool is_closed = false;
-      (void)process_request(stream, kIsLast, is_closed, nullptr);
-      ::shutdown(stream.socket(), SHUT_RDWR);
+      if constexpr (requires { server.process_request(stream, kIsLast, is_closed, nullptr); })
+        (void)server.process_request(stream, kIsLast, is_closed, nullptr);
+      else
+        (void)server.process_request(stream, "", 0, "", 0, kIsLast, is_closed, nullptr);
     }
   };
 

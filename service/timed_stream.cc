@@ -23,7 +23,7 @@ bool TimedStream::Await(short events, const Deadline& deadline) const {
 
 bool TimedStream::is_readable() const { return next_ < end_ || Await(POLLIN, asking_); }
 
-bool TimedStream::is_writable() const { return Await(POLLOUT, answering_.value_or(asking_)); }
+bool TimedStream::AwaitTarget() const { return Await(POLLOUT, answering_.value_or(asking_)); }
 
 ssize_t TimedStream::read(char* target, size_t size) {
   if (next_ == end_) {

@@ -19,7 +19,14 @@ class TimedStream : public httplib::Stream {
       : socket_(socket), time_(time), asking_(Deadline::After(time, cancel_fd)) {}
 
   [[nodiscard]] bool is_readable() const override;
-  [[nodiscard]] bool is_writable() const override;
+#ifdef CPPHTTPLIB_VERSION_NUM  // httplib 0.20 and later
+  [[nodiscard]] bool wait_readable() const override { return is_readable(); }
+  [[nodiscard]] bool wait_writable() const override { return AwaitTarget(); }
+  /// Its use is httplib's metrics.
+  [[nodiscard]] time_t duration() const override { return 0; }
+#else
+  [[nodiscard]] bool is_writable() const override { return AwaitTarget(); }
+#endif
   ssize_t read(char* target, size_t size) override;
   /// Writes all bytes, or returns -1.
   ssize_t write(const char* bytes, size_t size) override;
@@ -29,6 +36,7 @@ class TimedStream : public httplib::Stream {
   [[nodiscard]] socket_t socket() const override { return socket_; }
 
  private:
+  [[nodiscard]] bool AwaitTarget() const;
   [[nodiscard]] bool Await(short events, const Deadline& deadline) const;
 
   const int socket_;

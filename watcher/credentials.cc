@@ -106,8 +106,16 @@ int KeepVerifyError(int ok, X509_STORE_CTX* store) {
   return ok;
 }
 
-/// Sets the name that the server's certificate must bear. A DNS name, but no address, is also sent
-/// as SNI: httplib takes it from here (cmake/httplib.patch).
+/// Replaces httplib's SNI, the host, by the name that the certificate must bear; addresses have
+/// none (RFC 6066).
+void SendServerName(const SSL* connection, int where, int /*result*/) {
+  if (where != SSL_CB_HANDSHAKE_START) return;
+  auto* own = const_cast<SSL*>(connection);  // it belongs to the caller of SSL_connect
+  char* name = X509_VERIFY_PARAM_get0_host(SSL_get0_param(own), 0);
+  SSL_ctrl(own, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name);
+}
+
+/// Sets the name that the server's certificate must bear. A DNS name is also sent as SNI.
 void NameServer(SSL_CTX* context, const std::string& name) {
   X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(context);
   X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
@@ -116,13 +124,32 @@ void NameServer(SSL_CTX* context, const std::string& name) {
       address ? X509_VERIFY_PARAM_set1_ip(parameters, address->bytes.data(), address->size())
               : X509_VERIFY_PARAM_set1_host(parameters, name.c_str(), name.size());
   if (named != 1) throw ApiUntrusted("no certificate can be verified for the name " + name);
+  SSL_CTX_set_info_callback(context, SendServerName);
 }
 
-/// httplib 0.11.4 would verify after the handshake, and it compares IP addresses with other memory.
+/// httplib 0.11 would verify after the handshake, and it compares IP addresses with other memory.
 /// So a certificate for another address may pass, and an IPv6 host reads out of bounds.
 void VerifyServer(SSL_CTX* context, int& verify_error) {
   SSL_CTX_set_app_data(context, &verify_error);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, KeepVerifyError);
+}
+
+/// The context's own name differs between httplib's releases.
+template <typename Client>
+SSL_CTX* ContextOf(Client& client) {
+  if constexpr (requires { client.tls_context(); })
+    return static_cast<SSL_CTX*>(client.tls_context());
+  else
+    return client.ssl_context();
+}
+
+/// Paths are encoded already.
+template <typename Client>
+void KeepPaths(Client& client) {
+  if constexpr (requires { client.set_path_encode(false); })
+    client.set_path_encode(false);
+  else
+    client.set_url_encode(false);
 }
 
 /// "api.example." is the same host; neither certificates nor SNI have the dot.
@@ -171,13 +198,13 @@ std::unique_ptr<httplib::ClientImpl> Credentials::NewClient(const ApiRoot& root,
   if (root.tls) {
     auto tls = std::make_unique<httplib::SSLClient>(root.host, root.port);
     tls->enable_server_certificate_verification(false);
-    Configure(tls->ssl_context(), verify_error);
+    Configure(ContextOf(*tls), verify_error);
     client = std::move(tls);
   } else {
     client = std::make_unique<httplib::ClientImpl>(root.host, root.port);
   }
   client->set_tcp_nodelay(true);
-  client->set_url_encode(false);
+  KeepPaths(*client);
   client->set_socket_options([&guard](int socket) { guard.Adopt(socket); });
   return client;
 }

@@ -1,6 +1,8 @@
 #include "binding/ovs/openflow_message.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <stdexcept>
 
 namespace kuryr::binding::openflow {
@@ -16,7 +18,10 @@ constexpr uint32_t kNicira = 0x2320;
 /// A register that neither Neutron's agent nor NORMAL uses: 1 where a flow has passed the packet.
 constexpr uint8_t kPassedRegister = 8;
 
-void PutBytes(Bytes& to, const Bytes& bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+/// Not by insert(), whose copy g++ 14 takes for an overflow.
+void PutBytes(Bytes& to, std::span<const uint8_t> bytes) {
+  std::copy(bytes.begin(), bytes.end(), std::back_inserter(to));
+}
 
 void PadTo8(Bytes& bytes) { bytes.resize((bytes.size() + 7) / 8 * 8); }
 
@@ -101,7 +106,7 @@ void PutField(Bytes& to, uint16_t of_class, uint8_t field, std::span<const uint8
   Put(to, of_class);
   Put(to, static_cast<uint8_t>(field << 1));
   Put(to, static_cast<uint8_t>(value.size()));
-  to.insert(to.end(), value.begin(), value.end());
+  PutBytes(to, value);
 }
 
 void PutPassed(Bytes& to, uint8_t value) {

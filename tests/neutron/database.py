@@ -6,11 +6,22 @@ from harness.process import run
 FOLDER = WORK / "mariadb"
 SOCKET = FOLDER / "mariadb.sock"
 URL = f"mysql+pymysql://root@localhost/neutron?unix_socket={SOCKET}"
-# The migrations take a minute; what they end in is the same.
+# The migrations take a minute; what they end in is the same. From 2023.2 on one of them also writes with which rules a new
+# group begins.
 MAKE_TABLES = f"""
+import uuid
 import sqlalchemy
 from neutron.db.migration.models import head
-head.get_metadata().create_all(sqlalchemy.create_engine("{URL}"))
+engine = sqlalchemy.create_engine("{URL}")
+head.get_metadata().create_all(engine)
+tables = head.get_metadata().tables
+rules = tables.get("securitygroupdefaultrules")
+with engine.begin() as connection:
+    for family in ("IPv4", "IPv6") if rules is not None else ():
+        made = connection.execute(tables["standardattributes"].insert().values(resource_type=rules.name))
+        connection.execute(rules.insert().values(
+            id=str(uuid.uuid4()), standard_attr_id=made.inserted_primary_key[0], direction="egress", ethertype=family,
+            used_in_default_sg=True, used_in_non_default_sg=True))
 """
 
 

@@ -2,7 +2,7 @@
 tests/run quick: after every change: builds dev, and runs the tests that the change can reach, for two minutes; again: the rest.
 tests/run long [LANE...]: what takes hours: soak, fuzzing, chaos, benchmarks.
 
-On a fresh Debian 12, as root. Installs what is missing, uses private namespaces and run directories only, and leaves the
+On a fresh Debian 12 or 13, as root. Installs what is missing, uses private namespaces and run directories only, and leaves the
 host's networks, Open vSwitch and files alone. Logs are in build/run. What waits runs beside what computes.
 
 A test that fails is run once more, alone. One that passes then is FLAKY: it is listed, with both its logs, and fails the

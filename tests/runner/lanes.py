@@ -17,6 +17,7 @@ LANES = {
     "lint": "clang-tidy of what is shipped",
     "release": "the shipped programs: static files that answer, and tell what they are; their man pages and Debian packages",
     "demo": "the demo's scenario, on the release build; and what it says of a step that fails",
+    "debian13": "README's commands in a root of Debian 13: the demo, the programs; pods on its OVN, in its containerd",
     "conformance": "the CNI specification, case by case, on the release build; and Debian's bridge, to check the cases",
     "kernel": "tests of VLANs and of Open vSwitch's datapath in the kernel, built by gcc, on a Linux 6.1 of their own",
     "limits": "kuryr-cni and kuryr-daemon of the release build: with too few descriptors, and what pages and memory a call takes",
@@ -103,6 +104,20 @@ def program(lane, needs, command, cores, seconds, name=None, environment=None):
                 again=lambda names, again: told(once_more, again), is_story=True, environment=environment or {})
 
 
+def elsewhere(lane, suite, suites, environment=None):
+    """In a root of another Debian: README's first command there; all programs, with the list of what is linked in; then suites:
+    {name: command}. Where its mirror does not answer, all of it is skipped."""
+    enter = ("tests/roots/enter", suite)
+    build = "cmake --preset release -D BUILD_TESTING=ON && cmake --build --preset release"
+    root = Task(f"root of {suite}", f"root-{suite}", (*enter, "true"), cores=WAITS, seconds=60)
+    demo = Task(f"{suite} demo", lane, (*enter, "tests/demo", "--quiet"), (root.name,), seconds=330, builds=True,
+                environment=environment or {})
+    programs = Task(f"{suite} programs", lane, (*enter, "bash", "-c", build), (demo.name,), seconds=100, builds=True,
+                    environment=environment or {})
+    return [root, demo, programs, *(program(lane, (programs,), (*enter, *command), WAITS, 40, name=f"{suite} {name}")
+                                    for name, command in suites.items())]
+
+
 def conformance():
     tasks = []
     for profile in ("api", "agent", "bridge", "ovs"):
@@ -159,6 +174,8 @@ def tasks_of(lane):
                             Task("Debian packages", "release", ("tests/debs",), ("programs",), seconds=15)],
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10),
                          Task("failing demo", "demo", ("tests/failing-demo",), seconds=3)],
+        "debian13": lambda: elsewhere("debian13", "trixie", {
+            "ovn": ("tests/ovn/run", "--logs", "build/run/trixie-ovn"), "containerd": ("tests/runtimes/run", "containerd", "ctr")}),
         "conformance": conformance,
         "kernel": kernel,
         "limits": lambda: ctest("limits", KERNEL_TESTS, 50, WAITS, "release", "limits"),

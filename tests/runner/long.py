@@ -15,6 +15,7 @@ LANES = {
                "and of IPv6 alone",
     "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; all tests of NetworkPolicies; clusters of IPv4 alone and of "
                    "IPv6 alone, also by OVN's manifests; the rows of 300 nodes; OVN 23.03 to 25.03 to 26.03 under pods",
+    "debians": "Debian 13: unit tests, all of OVN and of the runtimes, Debian packages, Neutron 26; sid: demo, programs, OVN, runtimes",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "races": "all tests with ThreadSanitizer",
@@ -31,7 +32,8 @@ SOAK_TESTS = ("Soak|OvnStorm|LeadersTest|PolicyStorm|AdminRows|controller_policy
 
 
 def tasks_of(lane):
-    return {"soak": soak, "storm": storm, "cluster": cluster, "cluster-ovn": cluster_on_ovn, "recreation": recreation,
+    return {"soak": soak, "storm": storm, "cluster": cluster, "cluster-ovn": cluster_on_ovn, "debians": debians,
+            "recreation": recreation,
             "fuzzing": fuzzing, "races": races, "dev": dev, "reproducible": reproducible, "bench": bench}[lane]()
 
 
@@ -79,6 +81,31 @@ def cluster_on_ovn():
             lanes.program("cluster-ovn", (lanes.PROGRAMS,), ("tests/kubernetes/ovn", "--families", "6"), 1, 200, name="ovn deployed IPv6"),
             lanes.program("cluster-ovn", (), ("tests/ovn/upgrade", "--logs", "build/run/upgrade-long"), 2, 150, name="upgrades of OVN"),
             lanes.program("cluster-ovn", (), ("tests/ovn/scale",), 2, 300, name="scale of OVN")]
+
+
+def debians():
+    return [*on_trixie(), *on_sid()]
+
+
+def on_trixie():
+    suites = {f"ovn {name}": (f"tests/ovn/{name}", "--logs", f"build/run/trixie-{name}")
+              for name in ("run", "services", "policies", "networks")}
+    suites["runtimes"] = ("tests/runtimes/run",)
+    # The root has not got its packages.
+    suites["neutron"] = ("bash", "-c", 'tests/packages neutron && "$@"', "bash", "tests/neutron/run", "--logs", "build/run/trixie-neutron")
+    unit = ("tests/packages test && cmake --preset dev -D KURYR_TEST_LABELS=unit && cmake --build --preset dev && "
+            "ctest --preset dev -L unit -j4 --output-junit build/run/trixie-unit.xml")
+    enter, programs = ("tests/roots/enter", "trixie"), ("trixie programs",)
+    return [*lanes.elsewhere("debians", "trixie", suites),
+            Task("trixie unit", "debians", (*enter, "bash", "-c", unit), programs, seconds=900, builds=True,
+                 report=lanes.OUT / "trixie-unit.xml", parts=lanes.ROOT / "build/trixie/dev/gtest"),
+            Task("trixie Debian packages", "debians", (*enter, "bash", "-c", "tests/packages test && tests/debs"), programs)]
+
+
+def on_sid():
+    """Its compiler warns of what no other does."""
+    suites = {"ovn": ("tests/ovn/run", "--logs", "build/run/sid-ovn"), "runtimes": ("tests/runtimes/run", "containerd", "ctr")}
+    return lanes.elsewhere("debians", "sid", suites, {"KURYR_WERROR": ""})
 
 
 def recreation():
