@@ -7,23 +7,11 @@ from harness.containerd import Containerd
 from harness.host import HERE
 from harness.open_vswitch import KERNEL_DATAPATH, OpenVSwitch
 from harness.process import run
+from kubernetes import runtime
 
 # The kubelet finds these sysctls of the machine as it wants them, and so leaves them alone.
 SYSCTLS = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
            "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
-# containerd's configuration on small machines, as in docs/runtimes.md.
-CONTAINERD = """version = 2
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "localhost/busybox:1"
-  disable_cgroup = true
-  disable_apparmor = true
-  restrict_oom_score_adj = true
-  [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "%s"
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/opt/cni/bin"
-    conf_dir = "/etc/cni/net.d"
-"""
 KUBELET = {
     "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
     "authorization": {"mode": "AlwaysAllow"},
@@ -40,10 +28,10 @@ KUBELET = {
 
 
 class KubeletNode:
-    def __init__(self, programs, addresses, host=HERE, snapshotter="native"):
-        """containerd and Open vSwitch run when it returns. programs: the folder of the kubelet; addresses: the node's own, one
-        for each family; snapshotter: containerd's."""
-        self.programs, self.addresses, self.host, self.name = programs, addresses, host, host.name
+    def __init__(self, release, addresses, host=HERE, snapshotter="native"):
+        """containerd and Open vSwitch run when it returns. release: the kubelet's; addresses: the node's own, one for each family;
+        snapshotter: containerd's."""
+        self.release, self.addresses, self.host, self.name = release, addresses, host, host.name
         self.logs = host.work / "logs"
         self.logs.mkdir()
         # systemd makes it so.
@@ -51,7 +39,7 @@ class KubeletNode:
         # containerd has it give every pod its lo.
         host.path("/opt/cni/bin/loopback").symlink_to("/usr/lib/cni/loopback")
         host.path("/etc/containerd").mkdir()
-        host.path("/etc/containerd/config.toml").write_text(CONTAINERD % snapshotter)
+        host.path("/etc/containerd/config.toml").write_text(runtime.configuration(snapshotter))
         self.containerd = Containerd(self.logs / "containerd.log", host)
         self.cri = self.containerd.cri
         self.ovs = OpenVSwitch(datapath="system" if KERNEL_DATAPATH else "netdev", host=host)
@@ -67,8 +55,8 @@ class KubeletNode:
         configuration.write_text(json.dumps({**KUBELET, **fields, "authentication": {
             "anonymous": {"enabled": False}, "webhook": {"enabled": False}, "x509": {"clientCAFile": api.ca}}}))
         self.kubelet_command = [
-            f"{self.programs}/kubelet", f"--config={configuration}", f"--kubeconfig={kubeconfig}",
-            "--container-runtime=remote", "--container-runtime-endpoint=unix:///run/containerd/containerd.sock",
+            f"{self.release.programs}/kubelet", f"--config={configuration}", f"--kubeconfig={kubeconfig}",
+            *self.release.kubelet_options, "--container-runtime-endpoint=unix:///run/containerd/containerd.sock",
             f"--hostname-override={self.name}", f"--node-ip={','.join(self.addresses)}"]
         self.kubelet = self.start("kubelet", self.kubelet_command)
 
