@@ -57,11 +57,11 @@ class KubeApi:
         self.tls = ssl.create_default_context(cafile=self.ca)
         self.numbers = itertools.count(11)  # of pods, on all nodes
 
-    def open(self, method, path, body=None, kind="application/json", token=TOKEN):
-        """The answer, which the caller closes. body: bytes."""
+    def open(self, method, path, body=None, kind="application/json", token=TOKEN, timeout=60):
+        """The answer, which the caller closes. body: bytes; timeout: seconds without any."""
         headers = {"Content-Type": kind, **({"Authorization": f"Bearer {token}"} if token else {})}
         request = urllib.request.Request(self.url + path, body, headers, method=method)
-        return urllib.request.urlopen(request, context=self.tls, timeout=60)
+        return urllib.request.urlopen(request, context=self.tls, timeout=timeout)
 
     def request(self, method, path, body=None, **options):
         """body: a JSON value."""

@@ -41,16 +41,16 @@ class ClusterApiServer(KubeApiServer):
     def audit_log(self):
         return self.folder / "audit.log"
 
-    def watch(self, path):
+    def watch(self, path, seconds=EVENT_SECONDS):
         """Yields the objects that are there, {(namespace, name): object}, now and after each change, for a time."""
-        deadline = time.monotonic() + EVENT_SECONDS
+        deadline = time.monotonic() + seconds
         listed = self.get(path)
         found = {_key(item): item for item in listed["items"]}
         yield found
         query = urllib.parse.urlencode({
             "watch": "true", "resourceVersion": listed["metadata"]["resourceVersion"],
             "timeoutSeconds": max(1, int(deadline - time.monotonic()))})
-        with self.open("GET", f"{path}?{query}") as events:
+        with self.open("GET", f"{path}?{query}", timeout=max(seconds, EVENT_SECONDS)) as events:
             for line in events:
                 event = json.loads(line)
                 if event["type"] == "DELETED":
@@ -59,12 +59,12 @@ class ClusterApiServer(KubeApiServer):
                     found[_key(event["object"])] = event["object"]
                 yield found
 
-    def wait(self, what, holds, path):
+    def wait(self, what, holds, path, seconds=EVENT_SECONDS):
         """Until holds(objects)."""
-        for found in self.watch(path):
+        for found in self.watch(path, seconds):
             if holds(found):
                 return
-        raise AssertionError(f"not in {EVENT_SECONDS} s: {what}; {_state(found)}")
+        raise AssertionError(f"not in {seconds} s: {what}; {_state(found)}")
 
 
 def _key(item):

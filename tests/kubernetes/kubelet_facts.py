@@ -216,7 +216,7 @@ class KubeletFacts:
         leaving = self.pods.make(MEANWHILE)
         self.pods.wait_until_run(leaving)
         for way, act in ways.items():
-            with self.fact(f"{way} while pods come and go: none fails, nothing is left of those that go"):
+            with self.fact(f"{way} while pods come and go: the node stays ready, none fails, nothing is left of those that go"):
                 leaving = Replacement(self, act, leaving).go()
             with self.fact(f"{way}: the pods that ran before are as they were"):
                 for pod in self.running:

@@ -1,4 +1,4 @@
-"""What differs between releases of containerd, for a node of the tests: its configuration."""
+"""What differs between releases of containerd, for a node of the tests: its configuration, and whether it asks plugins for STATUS."""
 import functools
 import re
 from pathlib import Path
@@ -49,6 +49,11 @@ def said():
 def configuration(snapshotter):
     form = VERSION_3 if version() >= (2,) else VERSION_2
     return form.format(snapshotter=snapshotter, sandbox=SANDBOX, runc=_runc())
+
+
+def asks_for_status():
+    """As libcni does from 1.2 on."""
+    return version() >= (2,)
 
 
 def _runc():
