@@ -15,6 +15,8 @@ from harness.process import REPOSITORY, run
 
 FAKE = os.environ.get("KURYR_FAKE_APISERVER", str(REPOSITORY / "build/release/bin/fake-apiserver"))
 CACHE = os.environ.get("KURYR_CACHE_DIR", os.path.expanduser("~/.cache/kuryr-cni"))
+# The environment variable of a folder with Kubernetes' programs, in place of build-apiserver's.
+PROGRAMS = "KUBEBUILDER_ASSETS"
 TOKEN = "conformance-token-7f3a9c"
 PODS = "/api/v1/namespaces/default/pods"
 MERGE_PATCH = "application/merge-patch+json"
@@ -27,11 +29,22 @@ def make_certificates(folder):
     run(REPOSITORY / "tests/fake_apiserver/make-certs", folder)
 
 
+def use_programs(folder):
+    """Kubernetes' programs are those of that folder, which has a release's. A type of argparse's options."""
+    os.environ[PROGRAMS] = os.path.abspath(folder)
+    return os.environ[PROGRAMS]
+
+
 def find_programs(*options):
-    """(folder of kube-apiserver and etcd, or None; what build-apiserver said). options: build-apiserver's."""
+    """(folder of kube-apiserver, or None; what build-apiserver said, which is printed where there is one). The folder is the first in
+    PATH then, for etcd and kubectl. options: build-apiserver's."""
     found = subprocess.run([REPOSITORY / "tests/kubernetes/build-apiserver", "--find", *options, CACHE], text=True,
                            capture_output=True, check=False)
-    return (found.stdout.strip() or None), found.stderr.strip()
+    folder, said = found.stdout.strip(), found.stderr.strip()
+    if folder:
+        print(said, end="\n" * bool(said), flush=True)
+        os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+    return folder or None, said
 
 
 class KubeApi:
@@ -44,11 +57,11 @@ class KubeApi:
         self.tls = ssl.create_default_context(cafile=self.ca)
         self.numbers = itertools.count(11)  # of pods, on all nodes
 
-    def open(self, method, path, body=None, kind="application/json", token=TOKEN):
-        """The answer, which the caller closes. body: bytes."""
+    def open(self, method, path, body=None, kind="application/json", token=TOKEN, timeout=60):
+        """The answer, which the caller closes. body: bytes; timeout: seconds without any."""
         headers = {"Content-Type": kind, **({"Authorization": f"Bearer {token}"} if token else {})}
         request = urllib.request.Request(self.url + path, body, headers, method=method)
-        return urllib.request.urlopen(request, context=self.tls, timeout=60)
+        return urllib.request.urlopen(request, context=self.tls, timeout=timeout)
 
     def request(self, method, path, body=None, **options):
         """body: a JSON value."""
@@ -145,7 +158,8 @@ class KubeApiServer(KubeApi):
     users = f"{TOKEN},admin,1,system:masters\n"
 
     def __init__(self, programs, folder, host=HERE, addresses=()):
-        """folder: a new one, for all files of both programs; addresses: those of its certificate beside the usual ones."""
+        """programs: find_programs' folder; folder: a new one, for all files of both programs; addresses: those of its certificate
+        beside the usual ones."""
         self.programs, self.folder, self.host = programs, folder, host
         folder.mkdir()
         run(REPOSITORY / "tests/kubernetes/make-identities", folder / "tls", *addresses)
@@ -157,13 +171,13 @@ class KubeApiServer(KubeApi):
             "--initial-advertise-peer-urls=unix://localhost:2", "--initial-cluster=default=unix://localhost:2"])
         self.start()
 
-    def run_program(self, name, options):
-        with open(self.folder / f"{name}.log", "ab") as log:
-            return self.host.start(["env", f"--chdir={self.folder}", f"{self.programs}/{name}", *options], stdout=log, stderr=log)
+    def run_program(self, program, options):
+        with open(self.folder / f"{os.path.basename(program)}.log", "ab") as log:
+            return self.host.start(["env", f"--chdir={self.folder}", program, *options], stdout=log, stderr=log)
 
     def start(self):
         """Ready when it returns."""
-        self.process = self.run_program(self.name, self.options)
+        self.process = self.run_program(f"{self.programs}/{self.name}", self.options)
         for path in ("/readyz", "/api/v1/namespaces/default"):
             self.wait_for(path)
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from harness import namespaces, report
+from harness.kube_api import use_programs
 from harness.kuryr_node import RELEASE
 
 PROGRAMS = {"plugin": "kuryr-cni", "daemon": "kuryr-daemon", "controller": "kuryr-controller"}
@@ -31,11 +32,17 @@ def add_seed(parser):
                         help="of all that is random but the time that things take")
 
 
+def add_binaries(parser):
+    parser.add_argument("--binaries", metavar="FOLDER", type=use_programs,
+                        help="Kubernetes' programs, as a release has them, for suites with a real API server (1.20.2)")
+
+
 def arguments(program, text, add_options=lambda parser: None):
     """The options of a launcher, with the common ones."""
     parser = argparse.ArgumentParser(prog=program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option, name in PROGRAMS.items():
         parser.add_argument(f"--{option}", metavar="FILE", type=os.path.abspath, default=RELEASE / name)
+    add_binaries(parser)
     parser.add_argument("--junit", metavar="FILE", type=os.path.abspath, help="write the verdicts there, too")
     parser.add_argument("--logs", metavar="FOLDER", type=os.path.abspath, help="keep the programs' logs there")
     add_options(parser)

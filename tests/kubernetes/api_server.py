@@ -16,13 +16,13 @@ MOST_TOLD = 3
 class ClusterApiServer(KubeApiServer):
     """It makes tokens that are bound to their pods, and admits what the kubelets of nodes may do, no more."""
 
-    def __init__(self, programs, folder, network, users, host=HERE):
+    def __init__(self, release, folder, network, users, host=HERE):
         """network: where it listens and which addresses Services get; users: lines of --token-auth-file, beside the
         administrator's."""
         self.url = network.api
         self.users = f"{TOKEN},admin,1,system:masters\n" + "".join(f"{line}\n" for line in users)
         self.options = [
-            "--etcd-servers=unix://localhost:1", *network.api_options,
+            "--etcd-servers=unix://localhost:1", *network.api_options(release),
             "--tls-cert-file=tls/service.crt", "--tls-private-key-file=tls/server.key", "--token-auth-file=tls/tokens.csv",
             "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged",
             # For kubectl exec.
@@ -31,7 +31,7 @@ class ClusterApiServer(KubeApiServer):
             "--audit-policy-file=tls/audit.json", "--audit-log-path=audit.log",
             "--service-account-issuer=https://kubernetes.default.svc", "--service-account-signing-key-file=tls/server.key",
             "--service-account-key-file=tls/server.crt"]
-        super().__init__(programs, folder, host, [network.node, *(str(ip_network(each)[1]) for each in network.services)])
+        super().__init__(release.programs, folder, host, [network.node, *(str(ip_network(each)[1]) for each in network.services)])
 
     def start(self):
         (self.folder / "tls/audit.json").write_text(json.dumps(audit.POLICY))
@@ -41,16 +41,16 @@ class ClusterApiServer(KubeApiServer):
     def audit_log(self):
         return self.folder / "audit.log"
 
-    def watch(self, path):
+    def watch(self, path, seconds=EVENT_SECONDS):
         """Yields the objects that are there, {(namespace, name): object}, now and after each change, for a time."""
-        deadline = time.monotonic() + EVENT_SECONDS
+        deadline = time.monotonic() + seconds
         listed = self.get(path)
         found = {_key(item): item for item in listed["items"]}
         yield found
         query = urllib.parse.urlencode({
             "watch": "true", "resourceVersion": listed["metadata"]["resourceVersion"],
             "timeoutSeconds": max(1, int(deadline - time.monotonic()))})
-        with self.open("GET", f"{path}?{query}") as events:
+        with self.open("GET", f"{path}?{query}", timeout=max(seconds, EVENT_SECONDS)) as events:
             for line in events:
                 event = json.loads(line)
                 if event["type"] == "DELETED":
@@ -59,12 +59,12 @@ class ClusterApiServer(KubeApiServer):
                     found[_key(event["object"])] = event["object"]
                 yield found
 
-    def wait(self, what, holds, path):
+    def wait(self, what, holds, path, seconds=EVENT_SECONDS):
         """Until holds(objects)."""
-        for found in self.watch(path):
+        for found in self.watch(path, seconds):
             if holds(found):
                 return
-        raise AssertionError(f"not in {EVENT_SECONDS} s: {what}; {_state(found)}")
+        raise AssertionError(f"not in {seconds} s: {what}; {_state(found)}")
 
 
 def _key(item):

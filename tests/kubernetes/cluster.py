@@ -13,7 +13,7 @@ SERVICE_IP, NODE_IP = "10.96.0.1", "192.0.2.1"
 # The node has the address of the API server's Service, as no kube-proxy leads there.
 ONE_NODE = ClusterNetwork(NODE_IP, f"https://{SERVICE_IP}", ("10.96.0.0/16",))
 CONTROLLERS = ("daemonset", "deployment", "replicaset", "disruption", "serviceaccount", "serviceaccount-token",
-               "root-ca-cert-publisher", "nodelifecycle", "garbagecollector")
+               "root-ca-cert-publisher", "garbagecollector")
 
 
 def start_controllers(node, api, controllers="*", options=()):
@@ -21,10 +21,10 @@ def start_controllers(node, api, controllers="*", options=()):
     admin, tls = api.folder / "admin.kubeconfig", api.folder / "tls"
     api.write_kubeconfig(admin)
     node.start("kube-controller-manager", [
-        f"{node.programs}/kube-controller-manager", f"--kubeconfig={admin}", "--leader-elect=false",
+        f"{node.release.programs}/kube-controller-manager", f"--kubeconfig={admin}", "--leader-elect=false",
         f"--controllers={controllers}", f"--service-account-private-key-file={tls}/server.key",
         f"--root-ca-file={tls}/ca.crt", f"--cert-dir={api.folder}/controllers", *options])
-    node.start("kube-scheduler", [f"{node.programs}/kube-scheduler", f"--kubeconfig={admin}", "--leader-elect=false",
+    node.start("kube-scheduler", [f"{node.release.programs}/kube-scheduler", f"--kubeconfig={admin}", "--leader-elect=false",
                                   f"--cert-dir={api.folder}/scheduler"])
     return admin
 
@@ -32,17 +32,17 @@ def start_controllers(node, api, controllers="*", options=()):
 class Cluster:
     """On a node of harness.runtime_node."""
 
-    def __init__(self, programs):
+    def __init__(self, release):
         for address in (NODE_IP, SERVICE_IP):
             run(f"ip address add {address}/32 dev lo")
         self.starting = ThreadPoolExecutor(1).submit(
-            ClusterApiServer, programs, WORK / "kubernetes", ONE_NODE, [user_of(HERE.name)])
-        self.node = KubeletNode(programs, [NODE_IP], packaged=PACKAGED)
+            ClusterApiServer, release, WORK / "kubernetes", ONE_NODE, [user_of(HERE.name)])
+        self.node = KubeletNode(release, [NODE_IP], packaged=PACKAGED)
 
     def start_kubernetes(self):
         """The node is registered when it returns."""
         self.api = self.starting.result()
-        admin = start_controllers(self.node, self.api, ",".join(CONTROLLERS))
+        admin = start_controllers(self.node, self.api, ",".join((*CONTROLLERS, *self.node.release.node_controllers)))
         # kubectl's.
         Path.home().joinpath(".kube").mkdir()
         Path.home().joinpath(".kube/config").symlink_to(admin)

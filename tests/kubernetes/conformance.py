@@ -1,4 +1,5 @@
 """Kubernetes' own network tests, its [sig-network] [Conformance], on a cluster."""
+import shutil
 import subprocess
 from xml.etree import ElementTree
 
@@ -31,10 +32,11 @@ def state(facts, cluster, focus, log):
 def _run(cluster, focus, log):
     """{name: what failed, or ""}"""
     results = WORK / "results"
+    programs = cluster.release.programs
     command = [
-        f"{cluster.programs}/ginkgo", f"--nodes={AT_ONCE}", "--noColor", f"--focus={focus}", f"--skip={SKIPPED}",
-        f"{cluster.programs}/e2e.test", "--",
-        "--provider=skeleton", f"--kubeconfig={cluster.admin}", "--kubectl-path=/usr/bin/kubectl", f"--report-dir={results}",
+        f"{programs}/ginkgo", *cluster.release.ginkgo_options(AT_ONCE), f"--focus={focus}", f"--skip={SKIPPED}", f"{programs}/e2e.test",
+        "--", "--provider=skeleton", f"--kubeconfig={cluster.admin}", f"--kubectl-path={shutil.which('kubectl')}",
+        f"--report-dir={results}",
         "--dns-domain=cluster.local", "--num-nodes=2", "--minStartupPods=0", "--disable-log-dump", "--dump-logs-on-failure=false"]
     with open(log, "wb") as said:
         # ginkgo writes into the working directory.

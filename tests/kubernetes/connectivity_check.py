@@ -46,10 +46,10 @@ class ConnectivityCheck:
             self.wait_for({first: set(), second: set()})
 
     def rule(self, action):
-        """A rule of the second node, by which pods' packets to the Service go past kube-proxy's rules."""
+        """A rule of the second node, by which pods' packets to the Service go past kube-proxy's rules, in each of its modes."""
         address = self.cluster.api.get(f"{SERVICES}/connectivity")["spec"]["clusterIP"]
         program = "ip6tables" if ":" in address else "iptables"
-        self.cluster.hosts[1].run(f"{program} --table nat {action} PREROUTING --destination {address} --jump ACCEPT")
+        self.cluster.hosts[1].run(f"{program} --table raw {action} PREROUTING --destination {address} --jump CT --notrack")
 
     def wait_for(self, wanted):
         """wanted: {node: the containers of its client that are not ready}"""

@@ -69,7 +69,7 @@ class ControllerFacts:
             assert "kuryr_controller_leader " in ask("/metrics"), ask("/metrics")
         with self.fact("its PodDisruptionBudget lets one of them go"):
             self.api.wait("one may go", lambda found: found["kube-system", APP]["status"].get("disruptionsAllowed") == 1,
-                          "/apis/policy/v1beta1/namespaces/kube-system/poddisruptionbudgets")
+                          f"/apis/policy/{self.checks.release.young_groups}/namespaces/kube-system/poddisruptionbudgets")
 
     def rights(self):
         pid = self.controllers.processes()[self.controllers.leader()]

@@ -25,8 +25,8 @@ class DeployedOvn(OvnNodes):
     names = ("node1", "node2", "node3")
     applied = (*APPLIED, "ovn-central.yaml", "ovn-host.yaml")
 
-    def __init__(self, programs, options):
-        super().__init__(programs, options)
+    def __init__(self, release, options):
+        super().__init__(release, options)
         self.page = Transcript("In Kubernetes", "docs/ovn.md")
         archive = ovn_image.build(WORK, self.page.take_commands()[0])
         for node in self.nodes:
@@ -50,15 +50,14 @@ class DeployedOvn(OvnNodes):
     def start(self):
         TwoNodes.start(self)
 
-    @staticmethod
-    def _edit_manifests(commands):
+    def _edit_manifests(self, commands):
         """As docs/install.md and docs/ovn.md have it; the latter's commands. The repository's own files stay as they are."""
         copies = WORK / "manifests"
         shutil.copytree(MANIFESTS, copies, symlinks=True)
         run("mount", "--bind", copies, MANIFESTS)
         install = Transcript("In Kubernetes", "docs/install.md")
         install.take_commands()
-        for each in (*install.take_commands(), *commands):
+        for each in (*self.release.before_policy_v1(install.take_commands()), *commands):
             run("bash", "-uc", each)
 
     def _manifest(self, name):

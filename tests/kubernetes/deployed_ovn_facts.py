@@ -12,8 +12,8 @@ DATABASES = "/var/lib/kuryr-ovn"
 
 
 class DeployedOvnFacts:
-    def __init__(self, programs, options):
-        self.make = lambda: DeployedOvn(programs, options)
+    def __init__(self, release, options):
+        self.make = lambda: DeployedOvn(release, options)
         self.cluster = None
 
     def state(self, facts):

@@ -12,14 +12,14 @@ class FlatNodes(TwoNodes):
     seen_outside = "its own"
     keeps_clients = False
 
-    def __init__(self, programs, options):
+    def __init__(self, release, options):
         run(f"ip link add {SEGMENT} up type bridge")
         for family in options.families:
             gateway, network = NETWORKS[family]
             run(f"ip address add {gateway}/{network.partition('/')[2]} dev {SEGMENT} {'nodad' if family == 6 else ''}")
         # Pods reach the nodes' own addresses by their gateway.
         run("sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
-        super().__init__(programs, options)
+        super().__init__(release, options)
 
     def _make_node(self, host):
         node, link = super()._make_node(host), f"{PORT}-{host.name}"

@@ -46,8 +46,8 @@ POOL = ip_network("10.244.0.0/16")
 
 
 class KubeletFacts:
-    def __init__(self, programs):
-        self.programs = programs
+    def __init__(self, release):
+        self.release = release
 
     def state(self, facts):
         self.start(facts)
@@ -82,7 +82,7 @@ class KubeletFacts:
         """The cluster, with agent and controllers."""
         self.facts, self.fact = facts, facts.fact
         with self.fact("the image is built by its Containerfile, and loaded, by docs/install.md's commands", basis=True):
-            self.cluster = Cluster(self.programs)
+            self.cluster = Cluster(self.release)
             busybox = namespaces.WORK / "busybox.tar"
             run("tests/runtimes/image", busybox)
             self.cluster.node.containerd.import_images(busybox)
@@ -206,7 +206,7 @@ class KubeletFacts:
     def wait_for_event(self, pod, reason, text=""):
         """The agent's, or a controller's."""
         self.api.wait(f"the Event {reason}", lambda events: any(
-            (each["involvedObject"]["uid"], each["reason"], each["source"].get("host")) == (pod.uid, reason, self.cluster.node.name)
+            (each["involvedObject"].get("uid"), each["reason"], each["source"].get("host")) == (pod.uid, reason, self.cluster.node.name)
             and text in each["message"] for each in events.values()), EVENTS)
 
     def wait_until_unplugged(self, pods):
@@ -219,7 +219,7 @@ class KubeletFacts:
         leaving = self.pods.make(MEANWHILE)
         self.pods.wait_until_run(leaving)
         for way, act in ways.items():
-            with self.fact(f"{way} while pods come and go: none fails, nothing is left of those that go"):
+            with self.fact(f"{way} while pods come and go: the node stays ready, none fails, nothing is left of those that go"):
                 leaving = Replacement(self, act, leaving).go()
             with self.fact(f"{way}: the pods that ran before are as they were"):
                 for pod in self.running:

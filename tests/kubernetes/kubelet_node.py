@@ -9,23 +9,11 @@ from harness.containerd import Containerd
 from harness.host import HERE
 from harness.open_vswitch import KERNEL_DATAPATH, OpenVSwitch
 from harness.process import run
+from kubernetes import runtime
 
 # The kubelet finds these sysctls of the machine as it wants them, and so leaves them alone.
 SYSCTLS = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
            "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
-# containerd's configuration on small machines, as in docs/runtimes.md.
-CONTAINERD = """version = 2
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "localhost/busybox:1"
-  disable_cgroup = true
-  disable_apparmor = true
-  restrict_oom_score_adj = true
-  [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "%s"
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/opt/cni/bin"
-    conf_dir = "/etc/cni/net.d"
-"""
 # Debian's own configuration, read before a node has an /etc of its own, and the folder that it names for plugins.
 PACKAGED = Path("/etc/containerd/config.toml").read_text() if os.path.exists("/etc/containerd/config.toml") else ""
 PLUGINS = "mkdir /run/plugins && cp -a /usr/lib/cni/loopback /run/plugins && mount --bind /run/plugins /usr/lib/cni"
@@ -44,19 +32,11 @@ KUBELET = {
 }
 
 
-def for_small_machine(packaged, snapshotter):
-    """The package's configuration with what CONTAINERD has beside the folders of CNI."""
-    section = '[plugins."io.containerd.grpc.v1.cri"]\n'
-    assert packaged.count(section) == 1, packaged
-    own = (CONTAINERD % snapshotter).split(section)[1].split('  [plugins."io.containerd.grpc.v1.cri".cni]')[0]
-    return packaged.replace(section, section + own)
-
-
 class KubeletNode:
-    def __init__(self, programs, addresses, host=HERE, snapshotter="native", packaged=""):
-        """containerd and Open vSwitch run when it returns. programs: the folder of the kubelet; addresses: the node's own, one
-        for each family; snapshotter: containerd's; packaged: its package's configuration, where that is to be used."""
-        self.programs, self.addresses, self.host, self.name = programs, addresses, host, host.name
+    def __init__(self, release, addresses, host=HERE, snapshotter="native", packaged=""):
+        """containerd and Open vSwitch run when it returns. release: the kubelet's; addresses: the node's own, one for each family;
+        snapshotter: containerd's; packaged: its package's configuration, where that is to be used."""
+        self.release, self.addresses, self.host, self.name = release, addresses, host, host.name
         self.logs = host.work / "logs"
         self.logs.mkdir()
         # systemd makes it so.
@@ -64,8 +44,7 @@ class KubeletNode:
         # containerd has it give every pod its lo.
         host.path("/opt/cni/bin/loopback").symlink_to("/usr/lib/cni/loopback")
         host.path("/etc/containerd").mkdir()
-        host.path("/etc/containerd/config.toml").write_text(
-            for_small_machine(packaged, snapshotter) if packaged else CONTAINERD % snapshotter)
+        host.path("/etc/containerd/config.toml").write_text(runtime.configuration(snapshotter, packaged))
         if packaged:
             host.run("sh", "-euc", PLUGINS)
         self.containerd = Containerd(self.logs / "containerd.log", host)
@@ -83,8 +62,8 @@ class KubeletNode:
         configuration.write_text(json.dumps({**KUBELET, **fields, "authentication": {
             "anonymous": {"enabled": False}, "webhook": {"enabled": False}, "x509": {"clientCAFile": api.ca}}}))
         self.kubelet_command = [
-            f"{self.programs}/kubelet", f"--config={configuration}", f"--kubeconfig={kubeconfig}",
-            "--container-runtime=remote", "--container-runtime-endpoint=unix:///run/containerd/containerd.sock",
+            f"{self.release.programs}/kubelet", f"--config={configuration}", f"--kubeconfig={kubeconfig}",
+            *self.release.kubelet_options, "--container-runtime-endpoint=unix:///run/containerd/containerd.sock",
             f"--hostname-override={self.name}", f"--node-ip={','.join(self.addresses)}"]
         self.kubelet = self.start("kubelet", self.kubelet_command)
 

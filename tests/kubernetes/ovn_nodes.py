@@ -9,11 +9,11 @@ MARK = "#ovn "
 
 
 class OvnNodes(TwoNodes):
-    def __init__(self, programs, options):
+    def __init__(self, release, options):
         # With kube-proxy pods answer each other past the nodes, so these masquerade what it has translated.
         self.proxy_serves_pods = options.services == "kube-proxy"
         self.seen_at_service = "its node's" if self.proxy_serves_pods else "its"
-        super().__init__(programs, options)
+        super().__init__(release, options)
 
     def _make_node(self, host):
         node = super()._make_node(host)

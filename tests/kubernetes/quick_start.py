@@ -40,7 +40,8 @@ class QuickStart:
         whole = file.read_text()
         assert whole.count(section) == 1, f"{file} has no {section}"
         file.write_text(whole.replace(section, pool + section))
-        self.install.next_block(self.facts)
+        for each in self.checks.release.before_policy_v1(self.install.take_commands()):
+            run("bash", "-uc", each)
 
     def apply_agent(self):
         self.install.next_block(self.facts)

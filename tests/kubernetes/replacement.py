@@ -5,11 +5,11 @@ import re
 import select
 import time
 
-from harness.expectation import nothing
+from harness.expectation import expect_same, nothing
+from kubernetes.absence_facts import EVENTS, NODES, ready_since
 from kubernetes.api_server import EVENT_SECONDS
 
 BEFORE, MEANWHILE = 4, 4
-EVENTS = "/api/v1/namespaces/default/events"
 # The kubelet stops a sandbox that its garbage collection has just removed.
 REMOVED = "code = NotFound desc = an error occurred when try to find sandbox"
 
@@ -41,7 +41,7 @@ class Replacement:
         """The pods that have come."""
         checks, pods = self.checks, self.checks.pods
         old, pid = checks.agent()
-        failed = self.failures()
+        failed, ready = self.failures(), self.ready_since()
         with Process(pid) as agent:
             new = pods.make(BEFORE)
             self.act(old, pid)
@@ -53,13 +53,17 @@ class Replacement:
         checks.wait_until_ready()
         print(f"        it took {ready_at(checks.agent_log()) - gone:.1f} s until the next one served", flush=True)
         nothing(self.failures() - failed, "failed")
+        expect_same(ready, self.ready_since(), "since when the node is ready")
         for pod in new:
             pods.check(pod)
         checks.wait_until_unplugged(self.leaving)
         return new
 
+    def ready_since(self):
+        return ready_since(self.checks.api.get(f"{NODES}/{self.checks.cluster.node.name}"))
+
     def failures(self):
-        """The kubelet's failures with pods."""
+        """The kubelet's and the scheduler's failures with pods."""
         return {f"{event['involvedObject']['name']}: {event['reason']}: {event['message']}"
                 for event in self.checks.api.get(EVENTS)["items"]
                 if event["reason"].startswith("Failed") and REMOVED not in event["message"]}

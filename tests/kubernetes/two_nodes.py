@@ -65,10 +65,10 @@ class TwoNodes:
     keeps_clients = True
     proxy_serves_pods = True
 
-    def __init__(self, programs, options):
-        """Its nodes have containerd and Open vSwitch when it returns. programs: build-apiserver's folder; options: the launcher's,
-        which name the files of kuryr-cni, kuryr-daemon and kuryr-controller, and the families."""
-        self.programs, self.options = programs, options
+    def __init__(self, release, options):
+        """Its nodes have containerd and Open vSwitch when it returns. options: the launcher's, which name the files of kuryr-cni,
+        kuryr-daemon and kuryr-controller, the families, and kube-proxy's mode."""
+        self.release, self.options = release, options
         self.families = {family: FAMILIES[family] for family in options.families}
         pin_sysctls()
         self.segment = Segment()
@@ -78,8 +78,8 @@ class TwoNodes:
         self.network = self._make_network(self._addresses_of(self.hosts[0]))
         users = [*map(user_of, self.names), *(f"{token},{user},{user}" for user, token in TOKENS.items())]
         with ThreadPoolExecutor() as makers:
-            packing = makers.submit(images.pack, programs, WORK / "images.tar")
-            api = makers.submit(ClusterApiServer, programs, WORK / "kubernetes", self.network, users, self.hosts[0])
+            packing = makers.submit(images.pack, release, WORK / "images.tar")
+            api = makers.submit(ClusterApiServer, release, WORK / "kubernetes", self.network, users, self.hosts[0])
             self.nodes = list(makers.map(self._make_node, self.hosts))
             packing.result()
             list(makers.map(lambda node: node.containerd.import_images(WORK / "images.tar"), self.nodes))
@@ -108,7 +108,7 @@ class TwoNodes:
             next(iter(families)).service(DNS_SERVICE), has_proxy=True)
 
     def _make_node(self, host):
-        node = KubeletNode(self.programs, self._addresses_of(host), host, snapshotter="overlayfs")
+        node = KubeletNode(self.release, self._addresses_of(host), host, snapshotter="overlayfs")
         for plugin in PLUGINS:
             host.path(f"/opt/cni/bin/{plugin}").symlink_to(f"/usr/lib/cni/{plugin}")
         host.path("/opt/cni/bin/kuryr-cni").symlink_to(self.options.plugin)
@@ -132,21 +132,21 @@ class TwoNodes:
 
     def start(self):
         """The nodes are ready when it returns."""
-        self.admin = start_controllers(self.nodes[0], self.api, options=self.network.controller_options)
+        self.admin = start_controllers(self.nodes[0], self.api, options=self.network.controller_options(self.release))
         for name in self.applied:
             self._apply(self._manifest(name))
         self._apply(DNS_MANIFEST.read_text().replace(FAMILIES[4].service(DNS_SERVICE), self.network.name_server))
         # It plans nodes that join while it runs, and have no spec.podCIDRs yet.
         self.start_controller()
         for node in self.nodes:
-            node.start_kubelet(self.api, **self.network.kubelet_fields, makeIPTablesUtilChains=True, maxPods=200)
+            node.start_kubelet(self.api, **self.network.kubelet_fields(self.release), makeIPTablesUtilChains=True, maxPods=200)
             self._start_proxy(node)
         self.api.wait("the nodes are registered", lambda nodes: len(nodes) == len(self.names), "/api/v1/nodes")
         self.states_before = [node_state(node) for node in self.nodes]
         with ThreadPoolExecutor() as starters:
             self.agents = list(starters.map(self._start_agent, self.nodes))
-        # The API server refuses pods of a namespace whose account has no token yet.
-        self.api.wait("namespace default has its account", lambda found: found.get(("default", "default"), {}).get("secrets"),
+        # The API server refuses pods of a namespace whose account is not ready yet.
+        self.api.wait("namespace default has its account", lambda found: self.release.is_ready(found.get(("default", "default"))),
                       "/api/v1/serviceaccounts")
         self.api.wait("the nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
 
@@ -217,12 +217,12 @@ class TwoNodes:
         kubeconfig = self.api.write_kubeconfig(node.host.work / "kube-proxy.kubeconfig", TOKENS["system:kube-proxy"])
         configuration = node.host.work / "kube-proxy.json"
         configuration.write_text(json.dumps({
-            "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables",
-            "clientConnection": {"kubeconfig": str(kubeconfig)}, "hostnameOverride": node.name, **self.network.proxy_fields,
+            "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": self.options.proxy,
+            "clientConnection": {"kubeconfig": str(kubeconfig)}, "hostnameOverride": node.name, **self.network.proxy_fields(self.release),
             # Zero leaves the machine's own settings alone.
             "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
             "iptables": {"minSyncPeriod": "0s", "syncPeriod": "30s"}}))
-        node.start("kube-proxy", [f"{self.programs}/kube-proxy", f"--config={configuration}"])
+        node.start("kube-proxy", [f"{self.release.programs}/kube-proxy", f"--config={configuration}"])
 
 
 def _network_list():

@@ -35,4 +35,4 @@ class NeutronNode:
             if not programs:
                 raise Skipped(why)
             self.node.agent.kill()
-            return Planning(self.node, self.network, Cluster(programs, options=services.API_OPTIONS), self.chosen, **options)
+            return Planning(self.node, self.network, Cluster(programs, options=services.api_options(programs)), self.chosen, **options)

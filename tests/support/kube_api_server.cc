@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -52,6 +53,7 @@ ProcessResult FindPrograms() {
 std::filesystem::path Programs() {
   const ProcessResult found = FindPrograms();
   if (found.status != 0) throw std::runtime_error(WithoutNewline(found.err));
+  std::cerr << found.err;
   return WithoutNewline(found.out);
 }
 
@@ -139,11 +141,16 @@ void KubeApiServer::ReservePort() {
 
 void KubeApiServer::Start(std::optional<Process>& process, const std::string& name,
                           std::vector<std::string> arguments) {
-  // Relative names, such as those of the sockets, are below the folder. The child's own pipes are
-  // not read. GOGC: Go's garbage collector took a fifth of a start's processor time.
+  // Relative names, such as those of the sockets, are below the folder. etcd may be the machine's.
+  // The child's own pipes are not read. GOGC: Go's garbage collector took a fifth of a start's
+  // processor time.
   std::vector<std::string> argv = {
-      "/bin/sh", "-c",    R"(cd "$1" && shift && GOGC=400 exec "$@" >>"$0.log" 2>&1)",
-      name,      folder_, programs_ / name};
+      "/bin/sh",
+      "-c",
+      R"(cd "$1" && PATH="$2:$PATH" && shift 2 && GOGC=400 exec "$0" "$@" >>"$0.log" 2>&1)",
+      name,
+      folder_,
+      programs_};
   argv.insert(argv.end(), std::make_move_iterator(arguments.begin()),
               std::make_move_iterator(arguments.end()));
   process.emplace(Command{.argv = std::move(argv)});

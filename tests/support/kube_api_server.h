@@ -11,12 +11,12 @@
 
 namespace kuryr::test {
 
-/// A Kubernetes API of the test's own: real etcd and kube-apiserver (1.20.2, or those of
-/// $KUBEBUILDER_ASSETS) on 127.0.0.1, with RBAC, authorities of their own and all their files in
-/// one new folder below `parent`. No other part of Kubernetes runs: pods stay Pending, service
-/// accounts are not made, and the only namespaces are those that the API server makes for itself.
-/// Both programs end with the object or the thread that started them. Not thread-safe. Throws
-/// std::runtime_error with the end of a program's log when it does not start.
+/// A Kubernetes API of the test's own: real etcd and kube-apiserver on 127.0.0.1, with RBAC,
+/// authorities of their own and all their files in one new folder below `parent`. It is 1.20.2, or
+/// that of $KUBEBUILDER_ASSETS, whose version it prints. No other part of Kubernetes runs: pods
+/// stay Pending, service accounts are not made, and the only namespaces are those that the API
+/// server makes for itself. Both programs end with the object or the thread that started them. Not
+/// thread-safe. Throws std::runtime_error with the end of a program's log when it does not start.
 class KubeApiServer {
  public:
   /// Why this machine has no API server, for GTEST_SKIP(); nullopt if it has one.
