@@ -6,7 +6,8 @@ from harness.namespaces import WORK
 from harness.pod import Pod
 from harness.process import run
 from harness.runtime_node import CGROUPS, PACKET_FILTER
-from kubernetes.kubelet_node import PACKAGED, for_small_machine
+from kubernetes import runtime
+from kubernetes.kubelet_node import PACKAGED
 from runtimes import containerd
 
 NEEDS = CGROUPS + PACKET_FILTER
@@ -18,7 +19,7 @@ LIST = Path("/etc/cni/net.d/list.conflist")
 def check(facts):
     run("sh", "-euc", PLUGINS)
     Path("/etc/containerd").mkdir()
-    Path("/etc/containerd/config.toml").write_text(for_small_machine(PACKAGED, "native"))
+    Path("/etc/containerd/config.toml").write_text(runtime.configuration("native", PACKAGED))
     install = [WORK / "kuryr-cni", "--config-file", "etc/kuryr.conf", "install", "--host", "/", "--conflist", WORK / LIST.name]
     offered = json.loads(Path("etc/10-kuryr-local.conflist").read_text())
     (WORK / LIST.name).write_text(json.dumps({**offered, "cniVersions": ["1.0.0", "1.1.0"]}))
