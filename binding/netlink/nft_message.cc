@@ -4,6 +4,7 @@
 #include <linux/if.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nf_conntrack_tuple_common.h>
 #include <linux/netfilter/nf_nat.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -12,6 +13,7 @@
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/ip_icmp.h>
+#include <netinet/udp.h>
 #include <netlink/attr.h>
 
 #include <algorithm>
@@ -57,9 +59,9 @@ void LoadMeta(nl_msg& rule, uint32_t key) {
   });
 }
 
-void LoadPayload(nl_msg& rule, uint32_t base, size_t offset, size_t size) {
+void LoadPayload(nl_msg& rule, uint32_t base, size_t offset, size_t size, uint32_t to = NFT_REG_1) {
   PutExpression(rule, "payload", [&] {
-    PutNumber(rule, NFTA_PAYLOAD_DREG, NFT_REG_1);
+    PutNumber(rule, NFTA_PAYLOAD_DREG, to);
     PutNumber(rule, NFTA_PAYLOAD_BASE, base);
     PutNumber(rule, NFTA_PAYLOAD_OFFSET, static_cast<uint32_t>(offset));
     PutNumber(rule, NFTA_PAYLOAD_LEN, static_cast<uint32_t>(size));
@@ -108,11 +110,15 @@ std::array<uint8_t, IFNAMSIZ> LinkNameOf(const std::string& link) {
   return name;
 }
 
-void PutVerdict(nl_msg& rule, uint32_t verdict) {
+/// `chain`: where a jump leads.
+void PutVerdict(nl_msg& rule, uint32_t verdict, const std::string& chain = {}) {
   PutExpression(rule, "immediate", [&] {
     PutNumber(rule, NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
     PutNested(rule, NFTA_IMMEDIATE_DATA, [&] {
-      PutNested(rule, NFTA_DATA_VERDICT, [&] { PutNumber(rule, NFTA_VERDICT_CODE, verdict); });
+      PutNested(rule, NFTA_DATA_VERDICT, [&] {
+        PutNumber(rule, NFTA_VERDICT_CODE, verdict);
+        if (!chain.empty()) PutText(rule, NFTA_VERDICT_CHAIN, chain);
+      });
     });
   });
 }
@@ -129,16 +135,44 @@ std::optional<IpAddress> FirstBehind(const IpNetwork& network) {
   return std::nullopt;
 }
 
-/// The address at `offset` of the IP header.
-void LookUp(nl_msg& rule, size_t offset, size_t size, const std::string& set, uint32_t id,
-            uint32_t flags) {
-  LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, offset, size);
+void LoadAddress(nl_msg& rule, PacketEnd end, IpFamily family) {
+  const size_t offset =
+      end == PacketEnd::kSource ? SourceOffset(family) : DestinationOffset(family);
+  LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, offset, SizeOf(family));
+}
+
+/// The set has what is loaded.
+void LookUp(nl_msg& rule, const std::string& set, uint32_t id, uint32_t flags = 0) {
   PutExpression(rule, "lookup", [&] {
     PutText(rule, NFTA_LOOKUP_SET, set);
     PutNumber(rule, NFTA_LOOKUP_SET_ID, id);
     PutNumber(rule, NFTA_LOOKUP_SREG, NFT_REG_1);
     PutNumber(rule, NFTA_LOOKUP_FLAGS, flags);
   });
+}
+
+void LoadConnection(nl_msg& rule, uint32_t key) {
+  PutExpression(rule, "ct", [&] {
+    PutNumber(rule, NFTA_CT_DREG, NFT_REG_1);
+    PutNumber(rule, NFTA_CT_KEY, key);
+  });
+}
+
+/// Matches where one of these bits is set in the connection's number, which is of the machine's
+/// byte order.
+void MatchConnectionBits(nl_msg& rule, uint32_t key, uint32_t bits) {
+  LoadConnection(rule, key);
+  std::array<uint8_t, sizeof bits> mask{};
+  std::memcpy(mask.data(), &bits, mask.size());
+  Mask(rule, mask);
+  PutCompare(rule, std::array<uint8_t, sizeof bits>{}, NFT_CMP_NEQ);
+}
+
+void MatchIcmp(nl_msg& rule, IpFamily family, uint8_t type) {
+  MatchFamily(rule, family);
+  MatchProtocol(rule, family == IpFamily::kIpv4 ? uint8_t{IPPROTO_ICMP} : uint8_t{IPPROTO_ICMPV6});
+  LoadPayload(rule, NFT_PAYLOAD_TRANSPORT_HEADER, 0, 1);
+  PutCompare(rule, {&type, 1});
 }
 
 }  // namespace
@@ -189,30 +223,58 @@ void MatchDestination(nl_msg& rule, const IpNetwork& network) {
   MatchAddress(rule, DestinationOffset(network.address.family), network);
 }
 
-void MatchSourceIn(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id) {
-  LookUp(rule, SourceOffset(family), SizeOf(family), set, id, 0);
-}
-
-void MatchDestinationIn(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id) {
-  LookUp(rule, DestinationOffset(family), SizeOf(family), set, id, 0);
+void MatchAddressIn(nl_msg& rule, PacketEnd end, IpFamily family, const std::string& set,
+                    uint32_t id) {
+  LoadAddress(rule, end, family);
+  LookUp(rule, set, id);
 }
 
 void MatchDestinationOutside(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id) {
-  LookUp(rule, DestinationOffset(family), SizeOf(family), set, id, NFT_LOOKUP_F_INV);
+  LoadAddress(rule, PacketEnd::kDestination, family);
+  LookUp(rule, set, id, NFT_LOOKUP_F_INV);
 }
 
-void MatchTranslated(nl_msg& rule) {
-  PutExpression(rule, "ct", [&] {
-    PutNumber(rule, NFTA_CT_DREG, NFT_REG_1);
-    PutNumber(rule, NFTA_CT_KEY, NFT_CT_STATUS);
-  });
-  // The status is a number of the machine's byte order.
-  const uint32_t translated = IPS_DST_NAT;
-  std::array<uint8_t, sizeof translated> mask{};
-  std::memcpy(mask.data(), &translated, mask.size());
-  Mask(rule, mask);
-  PutCompare(rule, std::array<uint8_t, sizeof translated>{}, NFT_CMP_NEQ);
+/// A key of several parts is in registers of four bytes that follow each other, from NFT_REG_1 on.
+void MatchToItselfIn(nl_msg& rule, IpFamily family, const std::string& set) {
+  MatchFamily(rule, family);
+  const size_t size = SizeOf(family);
+  const uint32_t second = NFT_REG32_00 + static_cast<uint32_t>(size / NFT_REG32_SIZE);
+  LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, SourceOffset(family), size);
+  LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, DestinationOffset(family), size, second);
+  LookUp(rule, set, 0);
 }
+
+void PutVerdictOf(nl_msg& rule, PacketEnd end, IpFamily family, const std::string& map) {
+  LoadAddress(rule, end, family);
+  PutExpression(rule, "lookup", [&] {
+    PutText(rule, NFTA_LOOKUP_SET, map);
+    PutNumber(rule, NFTA_LOOKUP_SREG, NFT_REG_1);
+    PutNumber(rule, NFTA_LOOKUP_DREG, NFT_REG_VERDICT);
+  });
+}
+
+void MatchProtocol(nl_msg& rule, uint8_t protocol) {
+  LoadMeta(rule, NFT_META_L4PROTO);
+  PutCompare(rule, {&protocol, 1});
+}
+
+void MatchPortIn(nl_msg& rule, const std::string& set, uint32_t id) {
+  LoadPayload(rule, NFT_PAYLOAD_TRANSPORT_HEADER, offsetof(udphdr, uh_dport), sizeof(uint16_t));
+  LookUp(rule, set, id);
+}
+
+void MatchReply(nl_msg& rule) {
+  MatchConnectionBits(rule, NFT_CT_STATE, NF_CT_STATE_BIT(IP_CT_ESTABLISHED));
+  LoadConnection(rule, NFT_CT_DIRECTION);
+  const uint8_t reply = IP_CT_DIR_REPLY;
+  PutCompare(rule, {&reply, 1});
+}
+
+void MatchRelated(nl_msg& rule) {
+  MatchConnectionBits(rule, NFT_CT_STATE, NF_CT_STATE_BIT(IP_CT_RELATED));
+}
+
+void MatchTranslated(nl_msg& rule) { MatchConnectionBits(rule, NFT_CT_STATUS, IPS_DST_NAT); }
 
 void MatchOutput(nl_msg& rule, const std::string& link) {
   LoadMeta(rule, NFT_META_OIFNAME);
@@ -225,19 +287,21 @@ void MatchOtherInput(nl_msg& rule, const std::string& link) {
 }
 
 void MatchRedirect(nl_msg& rule, IpFamily family) {
-  const bool ipv4 = family == IpFamily::kIpv4;
-  MatchFamily(rule, family);
-  LoadMeta(rule, NFT_META_L4PROTO);
-  const uint8_t protocol = ipv4 ? uint8_t{IPPROTO_ICMP} : uint8_t{IPPROTO_ICMPV6};
-  PutCompare(rule, {&protocol, 1});
-  LoadPayload(rule, NFT_PAYLOAD_TRANSPORT_HEADER, 0, 1);
-  const uint8_t type = ipv4 ? uint8_t{ICMP_REDIRECT} : uint8_t{ND_REDIRECT};
-  PutCompare(rule, {&type, 1});
+  MatchIcmp(rule, family,
+            family == IpFamily::kIpv4 ? uint8_t{ICMP_REDIRECT} : uint8_t{ND_REDIRECT});
 }
+
+void MatchNeighbourDiscovery(nl_msg& rule, uint8_t type) { MatchIcmp(rule, IpFamily::kIpv6, type); }
 
 void PutReturn(nl_msg& rule) { PutVerdict(rule, static_cast<uint32_t>(NFT_RETURN)); }
 
 void PutDrop(nl_msg& rule) { PutVerdict(rule, NF_DROP); }
+
+void PutAccept(nl_msg& rule) { PutVerdict(rule, NF_ACCEPT); }
+
+void PutJump(nl_msg& rule, const std::string& chain) {
+  PutVerdict(rule, static_cast<uint32_t>(NFT_JUMP), chain);
+}
 
 void PutMasquerade(nl_msg& rule) {
   // Ports in order collide when two connections to one server begin at the same moment, and the

@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "binding/netlink/nft_batch.h"
+#include "binding/netlink/nft_query.h"
 #include "binding/netlink/nl_transaction.h"
 #include "binding/netlink/route_socket.h"
 

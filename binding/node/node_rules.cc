@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "binding/netlink/nft_batch.h"
 #include "binding/netlink/nft_message.h"
+#include "binding/netlink/nft_query.h"
 #include "binding/netlink/nl_transaction.h"
 #include "binding/node/node_part.h"
 
@@ -102,7 +103,7 @@ NodeRule MasqueradeTranslatedTo(IpFamily family, const std::vector<NftInterval>&
           .inside = pods,
           .fill = [family](nl_msg& rule, const std::optional<NftSet>& set) {
             MatchFamily(rule, family);
-            MatchDestinationIn(rule, family, set.value().name, set->id);
+            MatchAddressIn(rule, PacketEnd::kDestination, family, set.value().name, set->id);
             MatchTranslated(rule);
             PutMasquerade(rule);
           }};
@@ -192,7 +193,7 @@ std::vector<NodeRule> ForgedRules(const NodePlan& plan) {
            MatchOtherInput(rule, link);
            MatchOutput(rule, link);
            MatchFamily(rule, family);
-           MatchSourceIn(rule, family, set.value().name, set->id);
+           MatchAddressIn(rule, PacketEnd::kSource, family, set.value().name, set->id);
            PutDrop(rule);
          }});
   }
@@ -239,7 +240,7 @@ class RulePart final : public NodePart {
     batch.AddTable();
     batch.AddSourceNatChain(kMasqueradeChain);
     batch.AddOutputChain(kRedirectChain);
-    batch.AddForwardChain(kForgedChain);
+    batch.AddForwardChain(kForgedChain, 0);
     PutRules(batch, kMasqueradeChain, masquerade_);
     PutRules(batch, kRedirectChain, redirects_);
     PutRules(batch, kForgedChain, forged_);
@@ -258,16 +259,7 @@ class RulePart final : public NodePart {
 
 }  // namespace
 
-bool RemoveNodeRules() {
-  const std::string what = "remove the node's rules of nftables";
-  NftBatch batch(kNodeTable);
-  batch.DeleteTable();
-  const NlAnswer answer = batch.Commit(what);
-  // A kernel without nf_tables has no table either.
-  if (answer.error == ENOENT || answer.error == EOPNOTSUPP) return false;
-  CheckAnswer(answer, what);
-  return true;
-}
+bool RemoveNodeRules() { return RemoveNftTable(kNodeTable, "remove the node's rules of nftables"); }
 
 std::unique_ptr<NodePart> NewRulePart(const NodePlan& plan) {
   return std::make_unique<RulePart>(plan);

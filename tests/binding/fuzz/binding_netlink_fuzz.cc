@@ -16,6 +16,7 @@
 #include "binding/netlink/link_message.h"
 #include "binding/netlink/listeners.h"
 #include "binding/netlink/nft_batch.h"
+#include "binding/netlink/nft_query.h"
 #include "binding/netlink/route_socket.h"
 
 namespace {
