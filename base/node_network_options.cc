@@ -44,6 +44,7 @@ NodeNetworkOptions ReadNodeNetwork(const ConfigFiles& files) {
   Take(files.Find("node_network", "masquerade"), options.masquerade);
   TakeNetworks(files.Find("node_network", "non_masquerade_cidrs"), options.non_masquerade_cidrs);
   Take(files.Find("node_network", "routes"), options.routes);
+  Take(files.Find("node_network", "policies"), options.policies);
   return options;
 }
 

@@ -21,6 +21,8 @@ struct NodeNetworkOptions {
   /// of nodes need no entry.
   std::vector<IpNetwork> non_masquerade_cidrs;
   bool routes = true;  ///< whether the node has routes to the pods of other nodes
+  /// Whether the node enforces policies on pods for which it forwards.
+  bool policies = true;
 };
 
 /// Reads the section. Throws ConfigError that names file, section and option.

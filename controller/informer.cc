@@ -40,10 +40,11 @@ Informer::Informer(const Config& config)
       namespaces_([this](const std::string& key)
                       KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       nodes_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      policies_({.policies = config.backend->needs().policies,
-                 .multi = config.backend->needs().multi_policies},
-                [this](const std::string& key)
-                    KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      policies_(
+          {.policies = config.backend->needs().policies || config.backend->needs().node_policies,
+           .decodes = config.backend->needs().node_policies,
+           .multi = config.backend->needs().multi_policies},
+          [this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       compiled_policies_(config.backend->needs().multi_policies,
                          [this](const std::string& key)
                              KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
@@ -77,7 +78,7 @@ Informer::Informer(const Config& config)
         ForbiddenLog("networkpolicies, which nobody is told of"));
   Watch("/apis/k8s.cni.cncf.io/v1beta1/multi-networkpolicies", WatchMode::kOptionalSet,
         ForbiddenLog("multi-networkpolicies, which nothing enforces then"));
-  if (needs.admin_policies) {
+  if (needs.admin_policies || needs.node_policies) {
     const auto log = ForbiddenLog("adminnetworkpolicies, which nothing enforces then");
     Watch("/apis/policy.networking.k8s.io/v1alpha1/adminnetworkpolicies", WatchMode::kOptionalSet,
           log);

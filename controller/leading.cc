@@ -63,13 +63,12 @@ struct Leading::Worker {
                        .api_version = policy->api_version},
                       reason, message, writer);
     };
-    if (enforcer == nullptr || !policy->is_enforced)
-      return tell("KuryrPolicyNotEnforced", kNotEnforced);
+    if (!policy->is_enforced) return tell("KuryrPolicyNotEnforced", kNotEnforced);
     const std::string name = PolicyNameIn(key);
-    if (const auto error = informer.compiled_policies().ErrorOf(name))
-      tell("KuryrPolicyNotUnderstood", "allows less than it says: " + *error);
-    if (const auto refusal = enforcer->FindRefusal(name))
-      tell("KuryrPolicyRefused", "not all of it is enforced yet: " + *refusal);
+    const std::string error = informer.compiled_policies().ErrorOf(name).value_or(policy->problem);
+    if (!error.empty()) tell("KuryrPolicyNotUnderstood", "allows less than it says: " + error);
+    const auto refusal = enforcer == nullptr ? std::nullopt : enforcer->FindRefusal(name);
+    if (refusal) tell("KuryrPolicyRefused", "not all of it is enforced yet: " + *refusal);
   }
 
   void TellOfService(const std::string& name) {
@@ -103,7 +102,7 @@ struct Leading::Worker {
   }
 
   Informer& informer;
-  const PolicyEnforcer* const enforcer;   ///< null: no policy is enforced
+  const PolicyEnforcer* const enforcer;   ///< null: the backend enforces no policy
   const ServiceBalancer* const balancer;  ///< null: kube-proxy's rules serve pods
   Reporter& reporter;
   std::shared_ptr<watcher::ApiClient> api;

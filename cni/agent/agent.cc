@@ -105,6 +105,7 @@ Agent::Agent(const Config& config, int stop_fd)
       switch_wait_(binding_),
       repair_(node_, config_, switch_wait_),
       node_network_(node_, config_),
+      policies_(config_, attachments_),
       hot_plug_(node_, config_, registry_, switch_wait_, repair_),
       upkeep_(Jobs()) {
   pipeline_.Register(registry_);
@@ -115,12 +116,14 @@ Agent::Agent(const Config& config, int stop_fd)
   pod_watcher_.Start();
   if (config_.repair != RepairMode::kOff) repair_events_.emplace(repair_, upkeep_, config_);
   node_network_.Start(upkeep_);
+  policies_.Start();
 }
 
 Agent::~Agent() {
   pod_watcher_.Stop();
   port_reader_.Stop();
   node_network_.Stop();
+  policies_.Stop();
 }
 
 std::vector<UpkeepJob*> Agent::Jobs() {
@@ -184,6 +187,10 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
     pause.emplace(upkeep_, key);
   // A DEL's own changes wake no repair.
   if (request.command == Command::kDel) repair_.Forget(key);
+  // A DEL that fails has not unplugged: the pod's policies stay.
+  Rollback forget([&]() noexcept { policies_.Forget(key); });
+  if (request.command != Command::kAdd) forget.Dismiss();
+  const Deadline deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd());
   RegistryEvents events(
       registry_, config_.api,
       {.require_ready = [this] { RequireReady(); }, .has_listed = [this] { return HasListed(); }});
@@ -193,11 +200,16 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
        .config = config_,
        .events = events,
        .stages = stages,
-       .deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd()),
-       .on_added = [this](const AttachmentRecord& record) {
-         if (config_.repair != RepairMode::kOff) hot_plug_.Follow(upkeep_, record);
-       }});
+       .deadline = deadline,
+       .on_planned =
+           [this, &deadline](const AttachmentRecord& record) { policies_.Admit(record, deadline); },
+       .on_added =
+           [this](const AttachmentRecord& record) {
+             if (config_.repair != RepairMode::kOff) hot_plug_.Follow(upkeep_, record);
+           }});
   failed_del.Dismiss();
+  forget.Dismiss();
+  if (request.command == Command::kDel) policies_.Forget(key);
   return answer;
 }
 

@@ -11,6 +11,7 @@
 #include "cni/agent/cancellations.h"
 #include "cni/agent/last_errors.h"
 #include "cni/agent/node/node_network.h"
+#include "cni/agent/policy/node_policies.h"
 #include "cni/agent/queued_writer.h"
 #include "cni/agent/registry/pod_registry.h"
 #include "cni/agent/registry/port_reader.h"
@@ -94,6 +95,7 @@ class Agent {
   SwitchWait switch_wait_;
   Repair repair_;
   NodeNetwork node_network_;
+  NodePolicies policies_;
   HotPlug hot_plug_;
   Upkeep upkeep_;
   std::optional<RepairEvents> repair_events_;  // last: its threads use all of the above

@@ -177,11 +177,15 @@ std::string Agent::Metrics() const {
   repair_.WriteTo(text);
   hot_plug_.WriteTo(text);
   node_network_.WriteTo(text);
+  policies_.WriteTo(text);
   WriteUndecodable(text, pods);
   Watches watches;
   for (const auto& [path, metrics] : pod_watcher_.Metrics()) watches[ResourceOf(path)] = metrics;
   for (const auto& [path, metrics] : node_network_.WatchMetrics())
     watches[ResourceOf(path)] = metrics;
+  // Beside the node's own pods, it is about all of the cluster.
+  for (const auto& [path, metrics] : policies_.WatchMetrics())
+    watches["policies/" + ResourceOf(path)] = metrics;
   WriteWatches(text, watches);
   WritePorts(text, port_reader_.counts());
   text.Head("kuryr_cni_build_info", "gauge", "1, with the version of kuryr-daemon.");

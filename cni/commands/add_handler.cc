@@ -61,6 +61,7 @@ AddHandler::AddHandler(const Call& call, PodPlugs& plugs, PodReporter& reporter)
                 .request = call.request,
                 .deadline = call.deadline}),
       attachments_(call.node.attachments),
+      on_planned_(call.on_planned),
       events_(call.events),
       reporter_(reporter),
       stages_(call.stages),
@@ -198,6 +199,7 @@ void AddHandler::Advance(const PlannedPod& pod) {
     // The default VIF is the first one.
     RequireWishes(request_, plugs_.planned().front());
     RequireOwnIdentity(*plugs_.attachment().record(), attachments_);
+    if (on_planned_) on_planned_(*plugs_.attachment().record());
     plugs_.Plug();
   }
   plugs_.Update(vifs);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +60,7 @@ class AddHandler : public PodHandler {
   PodPlugs& plugs_ GUARDED_BY(mutex_);
   PodDevices devices_ GUARDED_BY(mutex_);
   const AttachmentStore& attachments_;
+  const std::function<void(const AttachmentRecord& record)> on_planned_;
   PodEventSource& events_;
   PodReporter& reporter_ GUARDED_BY(mutex_);
   StageObserver& stages_ GUARDED_BY(mutex_);

@@ -20,6 +20,8 @@ struct Call {
   PodEventSource& events;
   StageObserver& stages;
   Deadline deadline;
+  /// Returns when an ADD may plug what its record has; throws CniError. May be empty.
+  std::function<void(const AttachmentRecord& record)> on_planned;
   /// Is told of what an ADD has attached; may be empty.
   std::function<void(const AttachmentRecord& record)> on_added;
 };

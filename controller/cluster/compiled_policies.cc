@@ -6,7 +6,7 @@
 #include "controller/cluster/network_attachments.h"
 #include "controller/cluster/network_policies.h"
 #include "controller/owners/owner_key.h"
-#include "controller/policy/policy_pod.h"
+#include "controller/policy/policy_events.h"
 
 namespace kuryr::controller {
 namespace {
@@ -37,29 +37,9 @@ std::vector<std::pair<watcher::KeyFn, std::string>> CompiledPolicies::Consumes()
 }
 
 PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
-  const bool is_there = event.type != watcher::EventType::kDeleted;
-  if (event.kind == "NetworkPolicy") {
-    return is_there ? compiler_.SetPolicy(event.name_space, event.name, *event.object)
-                    : compiler_.RemovePolicy(event.name_space, event.name);
-  }
-  if (event.kind == "MultiNetworkPolicy") {
-    return is_there ? compiler_.SetMultiPolicy(event.name_space, event.name, *event.object)
-                    : compiler_.RemoveMultiPolicy(event.name_space, event.name);
-  }
   if (event.kind == "NetworkAttachmentDefinition")
     return compiler_.SetDefinition(KeyOf(event.name_space, event.name), NetworkIn(event));
-  if (event.kind == "AdminNetworkPolicy" || event.kind == "BaselineAdminNetworkPolicy") {
-    const PolicyTier tier =
-        event.kind == "AdminNetworkPolicy" ? PolicyTier::kAdmin : PolicyTier::kBaseline;
-    return is_there ? compiler_.SetAdminPolicy(tier, event.name, *event.object)
-                    : compiler_.RemoveAdminPolicy(tier, event.name);
-  }
-  if (event.kind == "Namespace") {
-    return is_there ? compiler_.SetNamespace(event.name, LabelsOf(*event.object))
-                    : compiler_.RemoveNamespace(event.name);
-  }
-  auto pod = is_there ? PolicyPodOf(*event.object) : std::nullopt;
-  return pod ? compiler_.SetPod(std::move(*pod)) : compiler_.RemovePod(event.uid);
+  return controller::Compile(compiler_, event);
 }
 
 void CompiledPolicies::Handle(const watcher::WatchEvent& event) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "controller/policy/admin_policy.h"
+#include "controller/policy/network_policy.h"
 #include "controller/policy/policy_compiler.h"
 
 namespace kuryr::controller {
@@ -19,6 +21,15 @@ std::string KeyFor(const watcher::WatchEvent& event) {
 const char* VersionOf(const watcher::WatchEvent& event) {
   if (event.kind == kMultiPolicy) return "k8s.cni.cncf.io/v1beta1";
   return event.name_space.empty() ? "policy.networking.k8s.io/v1alpha1" : "networking.k8s.io/v1";
+}
+
+std::string ProblemOf(const watcher::WatchEvent& event) {
+  if (event.kind == "NetworkPolicy") return DecodeNetworkPolicy(*event.object).problem;
+  if (event.kind == "AdminNetworkPolicy")
+    return DecodeAdminPolicy(*event.object, PolicyTier::kAdmin).problem;
+  if (event.kind == "BaselineAdminNetworkPolicy")
+    return DecodeAdminPolicy(*event.object, PolicyTier::kBaseline).problem;
+  return "";
 }
 
 }  // namespace
@@ -62,6 +73,7 @@ void NetworkPolicies::OnPresent(const watcher::WatchEvent& event) {
              .name = event.name,
              .uid = event.uid,
              .is_enforced = is_enforced,
+             .problem = enforced_.decodes ? ProblemOf(event) : "",
              .told = {}};
   }
   wake_(key);

@@ -27,6 +27,7 @@ class NetworkPolicies : public watcher::EventConsumer {
   /// The kinds that a backend enforces.
   struct Enforced {
     bool policies = false;  ///< NetworkPolicies and admins' policies
+    bool decodes = false;   ///< Policy::problem is wanted of them, as nobody compiles them here
     bool multi = false;     ///< MultiNetworkPolicies
   };
   NetworkPolicies(Enforced enforced, Wake wake) : enforced_(enforced), wake_(std::move(wake)) {}
@@ -41,6 +42,7 @@ class NetworkPolicies : public watcher::EventConsumer {
     std::string name;
     std::string uid;
     bool is_enforced = false;
+    std::string problem;                            ///< the field that is not understood, and why
     std::map<std::string, Clock::time_point> told;  ///< messages for its user, and when
   };
   /// An Event may go after an hour, so a problem that lasts is news again after half of it.

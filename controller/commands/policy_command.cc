@@ -341,10 +341,11 @@ int PrintPolicies(const Config& config, const PolicyQuestion& question) {
     port = PortOf(question.port);
   }
   Survey survey(config);
+  const BackendNeeds needs = config.backend->needs();
   const Listing listing(survey, {question.pod, question.peer},
-                        config.backend->needs().admin_policies);
+                        needs.admin_policies || needs.node_policies);
   const AskedPod& pod = listing.Find(question.pod);
-  if (survey.backend().facets().policies == nullptr)
+  if (survey.backend().facets().policies == nullptr && !needs.node_policies)
     std::printf("backend %s enforces no NetworkPolicy\n", config.backend->name());
   const int status = port ? PrintPair(listing.verdicts(), pod, listing.Find(question.peer), *port)
                           : PrintSelection(listing.verdicts(), pod);

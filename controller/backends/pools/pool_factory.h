@@ -15,7 +15,9 @@ inline constexpr const char* kBackendName = "local";
 /// Makes PoolBackends from the sections [pool:NAME]. Thread-safe.
 class PoolFactory final : public BackendFactory {
  public:
-  explicit PoolFactory(std::vector<Pool> pools) : pools_(std::move(pools)) {}
+  /// `node_policies`: nodes enforce policies on pods for which they forward.
+  explicit PoolFactory(std::vector<Pool> pools, bool node_policies = false)
+      : pools_(std::move(pools)), node_policies_(node_policies) {}
 
   [[nodiscard]] const char* name() const noexcept override { return kBackendName; }
   /// The networks of nodes, if a pool takes them, and the labels by which pools choose pods.
@@ -27,6 +29,7 @@ class PoolFactory final : public BackendFactory {
 
  private:
   const std::vector<Pool> pools_;
+  const bool node_policies_;
 };
 
 /// Reads the pools. Throws ConfigError.

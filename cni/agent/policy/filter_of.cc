@@ -1,0 +1,181 @@
+#include "cni/agent/policy/filter_of.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace kuryr::cni {
+namespace {
+
+using binding::FilterChain;
+using binding::FilterRule;
+using binding::NftPorts;
+using controller::CompiledPolicy;
+using controller::PolicyAction;
+using controller::PolicyRule;
+using controller::PolicyTier;
+using controller::PortRange;
+using controller::TrafficDirection;
+using Sets = std::set<controller::PodSet>;
+using Protocol = FilterRule::Protocol;
+
+constexpr std::array kFamilies = {IpFamily::kIpv4, IpFamily::kIpv6};
+
+/// The rule for each way to be a peer, without ports and verdict.
+std::vector<FilterRule> PeersOf(const PolicyRule& rule) {
+  if (rule.any_peer) return {FilterRule()};
+  std::vector<FilterRule> peers;
+  for (const IpFamily family : kFamilies) {
+    for (const controller::PodSet& set : rule.peers)
+      peers.push_back({.family = family, .set = set});
+    auto blocks = binding::IntervalsOf(rule.networks, family);
+    if (!blocks.empty()) peers.push_back({.family = family, .blocks = std::move(blocks)});
+  }
+  return peers;
+}
+
+std::optional<Protocol> ProtocolOf(const std::string& name) {
+  if (name == "tcp") return Protocol::kTcp;
+  if (name == "udp") return Protocol::kUdp;
+  if (name == "sctp") return Protocol::kSctp;
+  return std::nullopt;
+}
+
+/// The ranges of a protocol that touch are one. No range: any port.
+std::vector<NftPorts> Joined(std::vector<NftPorts> ranges) {
+  std::ranges::sort(ranges, {}, &NftPorts::first);
+  std::vector<NftPorts> joined;
+  for (const NftPorts& range : ranges) {
+    if (!joined.empty() && range.first <= joined.back().last + 1) {
+      joined.back().last = std::max(joined.back().last, range.last);
+    } else {
+      joined.push_back(range);
+    }
+  }
+  if (joined == std::vector<NftPorts>{{}}) joined.clear();
+  return joined;
+}
+
+/// The rule for each protocol, without peers and verdict.
+std::vector<FilterRule> PortsOf(const PolicyRule& rule) {
+  if (rule.any_port) return {FilterRule()};
+  std::map<Protocol, std::vector<NftPorts>> ranges;
+  for (const PortRange& range : rule.ports) {
+    if (const auto protocol = ProtocolOf(range.protocol))
+      ranges[*protocol].push_back({range.first, range.last});
+  }
+  std::vector<FilterRule> ports;
+  for (auto& [protocol, each] : ranges)
+    ports.push_back({.protocol = protocol, .ports = Joined(std::move(each))});
+  return ports;
+}
+
+FilterRule::Verdict VerdictOf(PolicyAction action) {
+  switch (action) {
+    case PolicyAction::kAllow:
+      return FilterRule::Verdict::kAccept;
+    case PolicyAction::kDeny:
+      return FilterRule::Verdict::kDrop;
+    case PolicyAction::kPass:
+      return FilterRule::Verdict::kReturn;
+  }
+  return FilterRule::Verdict::kDrop;
+}
+
+/// The chains of pods that are in the same sets.
+class PodChains {
+ public:
+  PodChains(const controller::PolicyVerdicts& policies, const Sets& sets, binding::Filter& filter)
+      : policies_(policies), sets_(sets), filter_(filter) {}
+
+  /// The chain's name; nullopt: no policy is for this direction of the pods' packets.
+  std::optional<std::string> Add(TrafficDirection direction) {
+    FilterChain chain = NewChain(direction);
+    AddAdmins(direction, chain);
+    bool isolates = false;
+    for (const auto& [name, policy] : policies_.policies()) {
+      if (policy.tier != PolicyTier::kNetwork) continue;
+      AddRules(policy, direction, chain);
+      isolates = isolates || (sets_.contains(policy.subject) && Isolates(policy, direction));
+    }
+    if (isolates) {
+      chain.rules.push_back({.verdict = FilterRule::Verdict::kDrop});
+    } else {
+      AddTier(PolicyTier::kBaseline, direction, chain);
+    }
+    return chain.rules.empty() ? std::nullopt : std::optional(Keep(std::move(chain)));
+  }
+
+ private:
+  static FilterChain NewChain(TrafficDirection direction) {
+    const bool sends = direction == TrafficDirection::kEgress;
+    return {.pod = sends ? binding::PacketEnd::kSource : binding::PacketEnd::kDestination,
+            .rules = {}};
+  }
+
+  void AddRules(const CompiledPolicy& policy, TrafficDirection direction,
+                FilterChain& chain) const {
+    for (const PolicyRule& rule : policy.rules) {
+      if (rule.direction != direction || !sets_.contains(rule.subject)) continue;
+      for (const FilterRule& peer : PeersOf(rule)) {
+        for (FilterRule each : PortsOf(rule)) {
+          each.family = peer.family;
+          each.set = peer.set;
+          each.blocks = peer.blocks;
+          each.verdict = VerdictOf(rule.action);
+          chain.rules.push_back(std::move(each));
+        }
+      }
+    }
+  }
+
+  void AddTier(PolicyTier tier, TrafficDirection direction, FilterChain& chain) const {
+    for (const std::string& name : policies_.OrderOf(tier))
+      AddRules(policies_.policies().at(name), direction, chain);
+  }
+
+  /// Their chain is one of its own, so that what is passed on leaves it alone.
+  void AddAdmins(TrafficDirection direction, FilterChain& chain) {
+    FilterChain admins = NewChain(direction);
+    AddTier(PolicyTier::kAdmin, direction, admins);
+    if (admins.rules.empty()) return;
+    chain.rules.push_back({.verdict = FilterRule::Verdict::kJump, .jump = Keep(std::move(admins))});
+  }
+
+  std::string Keep(FilterChain chain) {
+    std::string name = binding::NameOf(chain);
+    filter_.chains.try_emplace(name, std::move(chain));
+    return name;
+  }
+
+  const controller::PolicyVerdicts& policies_;
+  const Sets& sets_;
+  binding::Filter& filter_;
+};
+
+}  // namespace
+
+binding::Filter FilterOf(const controller::PolicyVerdicts& policies, const LocalPods& pods) {
+  binding::Filter filter;
+  std::map<Sets, LocalPods> alike;
+  for (const auto& [uid, addresses] : pods) {
+    const auto member = policies.pods().find(controller::MemberOf(uid, ""));
+    if (member != policies.pods().end()) alike[member->second].emplace(uid, addresses);
+  }
+  for (const auto& [sets, members] : alike) {
+    PodChains chains(policies, sets, filter);
+    const auto sent = chains.Add(TrafficDirection::kEgress);
+    const auto received = chains.Add(TrafficDirection::kIngress);
+    for (const auto& [uid, addresses] : members) {
+      for (const IpAddress& address : addresses) {
+        if (sent) filter.senders[address] = *sent;
+        if (received) filter.receivers[address] = *received;
+      }
+    }
+  }
+  return filter;
+}
+
+}  // namespace kuryr::cni

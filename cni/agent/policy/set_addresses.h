@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "controller/policy/compiled_policy.h"
+
+namespace kuryr::cni {
+
+/// The addresses of sets of pods, from the sets and the addresses of each pod. Not thread-safe.
+class SetAddresses {
+ public:
+  /// The pod of this UID is in these sets, or has these addresses, from now on.
+  void SetSets(const std::string& uid, const std::set<controller::PodSet>& sets);
+  void SetAddressesOf(const std::string& uid, const std::set<IpAddress>& addresses);
+
+  /// Sorted, each once; none of a set that has no pod.
+  [[nodiscard]] std::vector<IpAddress> Of(const controller::PodSet& set) const;
+  /// The sets that have other addresses than at the last call.
+  [[nodiscard]] std::set<controller::PodSet> TakeChanged();
+
+ private:
+  struct Pod {
+    std::set<controller::PodSet> sets;
+    std::set<IpAddress> addresses;
+  };
+  using Counts = std::map<IpAddress, size_t>;  ///< how many pods of the set have the address
+
+  void Replace(const std::string& uid, Pod after);
+
+  std::map<std::string, Pod> pods_;
+  std::map<controller::PodSet, Counts> sets_;
+  std::set<controller::PodSet> changed_;
+};
+
+}  // namespace kuryr::cni
