@@ -94,7 +94,11 @@ void Topology::AddSwitch(const std::string& name, bool is_free,
 }
 
 WantedRow Topology::RouterRow(const std::string& uid) const {
-  WantedRow row = {.key = {kRouter, "router"}, .values = {{"name", cluster_}}};
+  // It knows the address of each port. What it learns by a pod's announcement is a row, and flows
+  // on all nodes, once more.
+  WantedRow row = {.key = {kRouter, "router"},
+                   .values = {{"name", cluster_}},
+                   .maps = {{"options", {{"always_learn_from_arp_request", "false"}}}}};
   if (!uid.empty()) row.maps["external_ids"][kClusterUid] = uid;
   return row;
 }

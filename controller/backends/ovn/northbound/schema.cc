@@ -16,7 +16,7 @@ std::vector<OvsdbTable> NorthboundTables(const std::string& cluster) {
       {.name = kPortGroup, .values = {"name"}, .maps = {"external_ids"}, .sets = {"acls", "ports"}},
       {.name = kRouter,
        .values = {"name"},
-       .maps = {"external_ids"},
+       .maps = {"external_ids", "options"},
        .sets = {"ports", "static_routes"}},
       {.name = kRouterPort,
        .values = {"name", "mac"},
