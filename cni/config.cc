@@ -9,12 +9,12 @@
 #include <optional>
 #include <string>
 
-#include "base/config_file.h"
 #include "base/error.h"
 #include "base/names.h"
-#include "base/pool_link.h"
 #include "cni/attachments/process.h"
 #include "cni/protocol/error.h"
+#include "config/config_file.h"
+#include "config/pool_link.h"
 #include "watcher/api_options.h"
 
 namespace kuryr::cni {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/node_network_options.h"
-#include "base/program_options.h"
 #include "binding/config.h"
 #include "binding/node/node_plan.h"
 #include "cni/pod/pod_config.h"
+#include "config/node_network_options.h"
+#include "config/program_options.h"
 #include "watcher/api_config.h"
 
 namespace kuryr::cni {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/node_network_options.h"
-#include "base/program_options.h"
+#include "config/node_network_options.h"
+#include "config/program_options.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/owners/plan_places.h"
 #include "watcher/api_options.h"

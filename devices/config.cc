@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "base/config_file.h"
 #include "base/error.h"
 #include "base/names.h"
+#include "config/config_file.h"
 
 namespace kuryr::devices {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/program_options.h"
+#include "config/program_options.h"
 #include "devices/bridges.h"
 
 namespace kuryr::devices {

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "base/config_file.h"
 #include "base/log.h"
+#include "config/config_file.h"
 #include "devices/inventory.h"
 #include "devices/resource_list.h"
 

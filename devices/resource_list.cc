@@ -10,11 +10,11 @@
 #include <set>
 #include <sstream>
 
-#include "base/config_file.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/names.h"
+#include "config/config_file.h"
 #include "vif/pci_address.h"
 
 namespace kuryr::devices {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/program_options.h"
+#include "config/program_options.h"
 
 namespace kuryr::service {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/program_options.h"
+#include "config/program_options.h"
 
 namespace kuryr::service {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "base/program_options.h"
 #include "base/thread_annotations.h"
+#include "config/program_options.h"
 #include "service/health_server.h"
 
 namespace kuryr::service {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "watcher/api_config.h"
 
 namespace kuryr::watcher {

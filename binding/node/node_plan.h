@@ -8,8 +8,8 @@
 
 #include "base/ip.h"
 #include "base/mac.h"
-#include "base/node_network_options.h"
 #include "binding/config.h"
+#include "config/node_network_options.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::binding {

@@ -3,7 +3,7 @@
 #include <array>
 #include <memory>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/backends/neutron/neutron_factory.h"
 #include "controller/backends/ovn/ovn_factory.h"

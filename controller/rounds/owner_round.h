@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/node_network_options.h"
+#include "config/node_network_options.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/cluster/node_store.h"
 #include "controller/cluster/service_cidrs.h"

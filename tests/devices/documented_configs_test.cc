@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "devices/inventory.h"
 #include "devices/ownership.h"
 #include "devices/resource_list.h"

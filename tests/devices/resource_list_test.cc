@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 
 namespace kuryr::devices {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/backends/neutron/client/neutron_config.h"
 #include "controller/backends/neutron/client/request_metrics.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "controller/backends/pools/pool.h"
 
 namespace kuryr::controller::ovn {

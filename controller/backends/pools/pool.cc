@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/node_network_options.h"
+#include "config/node_network_options.h"
 #include "controller/backends/pools/pool_section.h"
 
 namespace kuryr::controller::pools {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/config_file.h"
 #include "base/ip.h"
-#include "base/pool_link.h"
+#include "config/config_file.h"
+#include "config/pool_link.h"
 #include "controller/backends/pools/node_blocks.h"
 #include "controller/backends/pools/pool_subnet.h"
 

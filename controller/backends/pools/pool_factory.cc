@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/log.h"
-#include "base/node_network_options.h"
+#include "config/node_network_options.h"
 #include "controller/backends/pools/pool_backend.h"
 
 namespace kuryr::controller::pools {

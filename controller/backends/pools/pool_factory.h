@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/backends/pools/pool.h"
 

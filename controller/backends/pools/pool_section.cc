@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/pool_link.h"
+#include "config/pool_link.h"
 
 namespace kuryr::controller::pools {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "controller/backends/pools/pool.h"
 
 namespace kuryr::controller::pools {

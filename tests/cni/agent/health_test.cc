@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/program_options.h"
 #include "cni/agent/call_metrics.h"
+#include "config/program_options.h"
 #include "service/health_client.h"
 #include "service/health_port.h"
 #include "tests/cni/agent/agent_fixture.h"

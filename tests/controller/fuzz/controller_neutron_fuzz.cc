@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/config_file.h"
 #include "base/error.h"
+#include "config/config_file.h"
 #include "controller/backends/neutron/client/clouds_file.h"
 #include "controller/backends/neutron/client/decode.h"
 #include "controller/backends/neutron/client/refusal.h"

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 
 namespace kuryr::controller::neutron {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "controller/backends/neutron/client/identity.h"
 
 namespace kuryr::controller::neutron {

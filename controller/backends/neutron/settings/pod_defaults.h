@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 #include "controller/backends/neutron/settings/pool_options.h"
 
 namespace kuryr::controller::neutron {

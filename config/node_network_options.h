@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "base/config_file.h"
 #include "base/ip.h"
+#include "config/config_file.h"
 
 namespace kuryr {
 

@@ -1,4 +1,4 @@
-#include "base/config_file.h"
+#include "config/config_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/ini_file.h"
 #include "base/log.h"
+#include "config/ini_file.h"
 
 namespace kuryr {
 namespace {

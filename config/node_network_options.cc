@@ -1,4 +1,4 @@
-#include "base/node_network_options.h"
+#include "config/node_network_options.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "base/config_file.h"
+#include "config/config_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ini_file.h"
+#include "config/ini_file.h"
 
 namespace kuryr {
 

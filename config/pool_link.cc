@@ -1,4 +1,4 @@
-#include "base/pool_link.h"
+#include "config/pool_link.h"
 
 #include <algorithm>
 #include <string_view>

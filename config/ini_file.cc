@@ -1,4 +1,4 @@
-#include "base/ini_file.h"
+#include "config/ini_file.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/config_file.h"
+#include "config/config_file.h"
 
 namespace kuryr {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/program_options.h"
+#include "config/program_options.h"
 
 #include <filesystem>
 
