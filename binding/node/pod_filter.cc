@@ -18,7 +18,7 @@ namespace {
 
 using Addresses = PodFilter::Addresses;
 
-constexpr const char* kWhat = "change the policies' rules of nftables";
+constexpr const char* kFilterWhat = "change the policies' rules of nftables";
 
 constexpr std::array kFamilies = {IpFamily::kIpv4, IpFamily::kIpv6};
 
@@ -250,7 +250,7 @@ std::vector<std::string> NotesOf(const FilterChain& chain) {
 bool HasJumps(const Way& way, const std::map<IpAddress, std::string>& jumps) {
   std::set<IpAddress> there;
   for (const IpFamily family : kFamilies)
-    there.merge(AddressesIn(kPolicyTable, Named(way.map, family), kWhat));
+    there.merge(AddressesIn(kPolicyTable, Named(way.map, family), kFilterWhat));
   return std::ranges::equal(there, jumps, {}, {}, &std::pair<const IpAddress, std::string>::first);
 }
 
@@ -264,7 +264,7 @@ std::string NameOf(const FilterChain& chain) {
 
 bool PodFilter::IsThere() const {
   if (!is_known_) return false;
-  const auto notes = NotesOfTable(kPolicyTable, kWhat);
+  const auto notes = NotesOfTable(kPolicyTable, kFilterWhat);
   if (filter_.empty()) return notes.empty();
   const bool has_hooks =
       std::ranges::all_of(std::array{kSent.chain, kReceived.chain, kToNode},
@@ -306,7 +306,7 @@ void PodFilter::Rebuild(const Filter& wanted, const AddressesOf& addresses_of) {
   }
   AddChains(batch, wanted.chains);
   ChangePods(batch, {}, wanted);
-  CheckAnswer(batch.Commit(kWhat), kWhat);
+  CheckAnswer(batch.Commit(kFilterWhat), kFilterWhat);
 }
 
 void PodFilter::Change(const Filter& wanted, const AddressesOf& addresses_of,
@@ -343,7 +343,7 @@ void PodFilter::Change(const Filter& wanted, const AddressesOf& addresses_of,
     for (const IpFamily family : kFamilies) batch.DeleteSet(SetName(set->first, family));
     set = sets_.erase(set);
   }
-  if (!batch.empty()) CheckAnswer(batch.Commit(kWhat), kWhat);
+  if (!batch.empty()) CheckAnswer(batch.Commit(kFilterWhat), kFilterWhat);
 }
 
 bool RemovePodFilter() {
