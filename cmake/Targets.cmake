@@ -121,6 +121,9 @@ if(KURYR_STATIC)
   endforeach()
 endif()
 
+# The linker writes one list of its inputs: for cmake/sbom, not for CMake 3.27 and later.
+set(CMAKE_LINK_DEPENDS_USE_LINKER OFF)
+
 # kuryr_program(NAME SOURCES file... DEPENDS target...): a program in bin/.
 function(kuryr_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
