@@ -324,8 +324,9 @@ TEST(WatchSetSilenceTest, AWatchWithoutASingleBookmarkIsFollowedByAList) {
   EXPECT_TRUE(server.WaitForRequest("list", kPodsPath, 2, std::chrono::seconds(40)));
   EXPECT_TRUE(server.WaitForRequest("list", kNamespacesPath, 2, std::chrono::seconds(40)));
   for (const auto& request : server.Requests()) {
-    if (request.verb == "list" && request.target.starts_with(kNamespacesPath))
+    if (request.verb == "list" && request.target.starts_with(kNamespacesPath)) {
       EXPECT_THAT(request.target, Not(HasSubstr("resourceVersion"))) << "it asks for the present";
+    }
   }
 }
 
