@@ -12,8 +12,8 @@ target_compile_options(kuryr_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wsuggest-override>
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond>
   $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
-  # g++ 14 takes every string argument that is built in a call for what a returned reference refers to.
-  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-dangling-reference>
+  # g++ 13 and later take every string argument that is built in a call for what a returned reference refers to.
+  $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
 
 # The optimiser's time is for what is shipped; fuzzing is led by its branches, not by a test's.
@@ -120,6 +120,9 @@ if(KURYR_STATIC)
     endif()
   endforeach()
 endif()
+
+# The linker writes one list of its inputs: for cmake/sbom, not for CMake 3.27 and later.
+set(CMAKE_LINK_DEPENDS_USE_LINKER OFF)
 
 # kuryr_program(NAME SOURCES file... DEPENDS target...): a program in bin/.
 function(kuryr_program name)
