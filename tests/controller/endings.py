@@ -15,6 +15,7 @@ from controller.nodes import LONG, Nodes
 from controller.storm import Storm
 from harness.expectation import nothing, wait_for_none
 from harness.kube_api import MERGE_PATCH
+from kubernetes.release import Release
 
 CLIENTS = 16
 SPARE = 4  # addresses that nobody has
@@ -45,7 +46,7 @@ class Endings:
 
     def make_cluster(self):
         programs = programs_with_manager()
-        self.cluster = Cluster(programs)
+        self.release, self.cluster = Release(programs), Cluster(programs)
         self.api, self.history = self.cluster.api, self.cluster.history
         self.manager = Manager(programs, self.api)
         self.nodes = Nodes(self.cluster, self.options.sink, random.Random(self.options.seed))
@@ -80,9 +81,10 @@ class Endings:
         self.history.wait(lambda: all(self.told(made) for made in pods), f"{len(pods)} pods run", self.wait_seconds)
 
     def is_being_deleted(self, made):
-        """With its KuryrPort, where it had one."""
+        """With its KuryrPort, where it had one that goes at the same time."""
         pod, port = self.history.pod(made.key, made.uid), self.history.present[PORTS].get(made.key)
-        return all(each is None or "deletionTimestamp" in each["metadata"] for each in (pod, port))
+        objects = (pod,) if self.release.ends_pods_first else (pod, port)
+        return all(each is None or "deletionTimestamp" in each["metadata"] for each in objects)
 
     # ---- namespaces
     def state_of_namespaces(self, facts):

@@ -55,6 +55,11 @@ class Release:
         """Whether a service account, or None, may have pods: it first got a Secret with a token."""
         return bool(account and (self.minor >= 24 or account.get("secrets")))
 
+    @property
+    def ends_pods_first(self):
+        """Of a namespace that ends, other objects are deleted when its pods are gone."""
+        return self.minor >= 33
+
     # ---- its tests
     @cached_property
     def image_names(self):

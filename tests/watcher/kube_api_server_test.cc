@@ -123,6 +123,9 @@ TEST_F(KubeApiServerTest, ACompactedVersionIsGone) {
             first.at("metadata").at("uid"));
 
   server_->Compact();
+  // From 1.34 on a server answers of the past by what it remembers itself.
+  server_->KillApiServer();
+  server_->StartApiServer();
 
   EXPECT_EQ(Refusal([&] { (void)client.Get(list_then); }), "410 Expired");
 }
