@@ -79,7 +79,8 @@ def command_of(pid):
 
 
 def is_true(item, condition):
-    return any(each["type"] == condition and each["status"] == "True" for each in item["status"].get("conditions", ()))
+    # They are null in a definition that is new.
+    return any(each["type"] == condition and each["status"] == "True" for each in item["status"].get("conditions") or ())
 
 
 def is_rolled_out(deployment, count):
