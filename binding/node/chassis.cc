@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kHostName = "hostname";
 constexpr const char* kSystemId = "system-id";
 constexpr const char* kOvnBridge = "ovn-bridge";
-constexpr const char* kMark = "ovn-cms-options";
+constexpr const char* kChassisMark = "ovn-cms-options";
 /// While ovn-northd and ovn-controller are of different releases, ovn-controller changes nothing:
 /// otherwise the flows of a newer ovn-northd could cut off pods that run (ovn-controller(8)).
 constexpr const char* kMatchNorthd = "ovn-match-northd-version";
@@ -27,7 +27,7 @@ constexpr const char* kWaitBeforeClear = "ovn-ofctrl-wait-before-clear";
 constexpr const char* kComputed = "5000";
 constexpr std::array kKeys = {"ovn-remote", "ovn-encap-type", "ovn-encap-ip",
                               kOvnBridge,   kHostName,        kSystemId,
-                              kMark,        kMatchNorthd,     kWaitBeforeClear};
+                              kChassisMark, kMatchNorthd,     kWaitBeforeClear};
 
 /// The key beside one that the agent has set. Its value is the one that was set: another value is
 /// somebody else's.
@@ -54,7 +54,7 @@ ExternalIds WantedIds(const NodePlan& plan) {
                         {kOvnBridge, plan.port.bridge},
                         {kHostName, plan.name},
                         {kSystemId, plan.name},
-                        {kMark, mark.ToString()},
+                        {kChassisMark, mark.ToString()},
                         {kMatchNorthd, "true"},
                         {kWaitBeforeClear, kComputed}};
   if (!plan.addresses.empty()) wanted["ovn-encap-ip"] = plan.addresses.front().ToString();

@@ -214,19 +214,17 @@ std::vector<RemoteNetwork> RemoteNetworksOf(const NodePlan& plan) {
   struct Claim {
     const OtherNode* node;
     const IpNetwork* network;
-    uint64_t since;
   };
-  std::vector<Claim> claims;
+  std::multimap<uint64_t, Claim> claims;  // by age
   for (const OtherNode& node : plan.others) {
     for (const IpNetwork& network : node.networks)
-      claims.push_back({&node, &network, SinceOf(node.networks_since, network)});
+      claims.emplace(SinceOf(node.networks_since, network), Claim{&node, &network});
   }
-  std::stable_sort(claims.begin(), claims.end(),
-                   [](const Claim& one, const Claim& other) { return one.since < other.since; });
   Judge judge(plan);
   std::vector<RemoteNetwork> all;
   all.reserve(claims.size());
-  for (const Claim& claim : claims) all.push_back(judge.Decide(*claim.node, *claim.network));
+  for (const auto& [since, claim] : claims)
+    all.push_back(judge.Decide(*claim.node, *claim.network));
   return all;
 }
 
