@@ -49,7 +49,7 @@ test::FrameBytes Advertisement(const MacAddress& from) {
                                       .Add(message)
                                       .bytes();
   uint32_t sum = 0;
-  for (size_t i = 0; i < summed.size(); i += 2) sum += summed[i] << 8U | summed[i + 1];
+  for (size_t i = 0; i < summed.size(); i += 2) sum += (uint32_t{summed[i]} << 8U) | summed[i + 1];
   while (sum > 0xffff) sum = (sum & 0xffffU) + (sum >> 16U);
   message[2] = static_cast<uint8_t>(~sum >> 8U);
   message[3] = static_cast<uint8_t>(~sum);
