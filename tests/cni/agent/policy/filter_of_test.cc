@@ -156,7 +156,7 @@ class FilterOfTest : public ::testing::Test {
     using Protocol = FilterRule::Protocol;
     for (const auto& [name, protocol] :
          {std::pair("tcp", Protocol::kTcp), {"udp", Protocol::kUdp}, {"sctp", Protocol::kSctp}}) {
-      for (const uint16_t port : {53, 80, 81, 8080, 9999}) {
+      for (const uint16_t port : std::array<uint16_t, 5>{53, 80, 81, 8080, 9999}) {
         const Traffic traffic = {.from = {.uid = std::to_string(from), .address = AddressOf(from)},
                                  .to = {.uid = std::to_string(to), .address = AddressOf(to)},
                                  .protocol = name,
