@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "binding/netlink/nft_events.h"
 #include "cni/agent/upkeep/event_thread.h"
+#include "cni/attachments/process.h"
 #include "cni/failure.h"
 #include "cni/protocol/error.h"
 #include "controller/policy/policy_events.h"
@@ -49,6 +51,20 @@ std::set<IpAddress> ToldAddresses(const nlohmann::json& pod) {
   return addresses;
 }
 
+/// The attachments of this boot. Of two with one address, the newer one has it.
+std::vector<AttachmentRecord> OldestFirst(const AttachmentStore& attachments) {
+  std::multimap<std::chrono::seconds, AttachmentRecord, std::greater<>> by_age;
+  for (const AttachmentKey& key : attachments.List()) {
+    auto record = attachments.Find(key);
+    if (record && record->added && record->boot_id == BootId())
+      by_age.emplace(attachments.AgeOf(key), *std::move(record));
+  }
+  std::vector<AttachmentRecord> records;
+  records.reserve(by_age.size());
+  for (auto& [age, record] : by_age) records.push_back(std::move(record));
+  return records;
+}
+
 }  // namespace
 
 NodePolicies::NodePolicies(const Config& config, const AttachmentStore& attachments)
@@ -70,10 +86,7 @@ void NodePolicies::Start() {
   watcher_->Start();
   {
     const MutexLock lock(mutex_);
-    for (const AttachmentKey& key : attachments_.List()) {
-      const auto record = attachments_.Find(key);
-      if (record && record->added) Learn(*record);
-    }
+    for (const AttachmentRecord& record : OldestFirst(attachments_)) Learn(record);
   }
   kernel_ = std::jthread([this](const std::stop_token& stop) { FollowKernel(stop); });
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
