@@ -20,6 +20,7 @@
 #include "base/rollback.h"
 #include "binding/drivers/binding.h"
 #include "binding/node/node_part.h"
+#include "binding/node/pod_filter.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/agent_server.h"
 #include "cni/agent/capabilities.h"
@@ -80,8 +81,10 @@ void RemoveNodeNetwork(const service::CommonOptions& options) {
       options.config_files, [](const char* name) { return std::getenv(name); },
       ConfigScope::kWithoutKubernetes);
   const kuryr::binding::Binding binding(config.binding);
+  const bool had_policies = kuryr::binding::RemovePodFilter();
   const bool was_there = kuryr::binding::RemoveNodeParts(
-      binding.context(), kuryr::Deadline::After(std::chrono::seconds(30)));
+                             binding.context(), kuryr::Deadline::After(std::chrono::seconds(30))) ||
+                         had_policies;
   std::printf("%s\n", was_there ? "removed" : "there was nothing to remove");
 }
 
