@@ -263,7 +263,7 @@ std::string NameOf(const FilterChain& chain) {
 }
 
 bool PodFilter::IsThere() const {
-  if (!is_known_) return false;
+  if (!is_known_) return true;
   const auto notes = NotesOfTable(kPolicyTable, kFilterWhat);
   if (filter_.empty()) return notes.empty();
   const bool has_hooks =

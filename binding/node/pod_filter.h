@@ -78,7 +78,8 @@ class PodFilter {
   /// after one that failed. Without chains there is no table. Throws std::system_error.
   void Apply(const Filter& wanted, const AddressesOf& addresses_of,
              const std::set<std::string>& changed);
-  /// Whether the kernel has what the last call made. Throws std::system_error.
+  /// Whether the kernel still has what the last call made. True where none has: the next one makes
+  /// everything. Throws std::system_error.
   [[nodiscard]] bool IsThere() const;
   /// Has the next call make everything anew.
   void Distrust() noexcept { is_known_ = false; }

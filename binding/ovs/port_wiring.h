@@ -67,7 +67,7 @@ class PortWiring {
   struct Port {
     std::string name;
     std::string bridge;
-    int64_t number = 0;  ///< OpenFlow's
+    int64_t number = 0;   ///< OpenFlow's
     std::string chassis;  ///< in words, of Who::kOvn
     Who who = Who::kNobody;
     bool wired = false;

@@ -11,8 +11,8 @@ LANES = {
              "controllers and 10 of the API server; 200 namespaces that end, also with Neutron; 10,000 requests of users who mean "
              "ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed; 2,000 NetworkPolicies by chance, and 200 "
              "with Neutron; three users who storm for ten minutes",
-    "cluster": "all of Kubernetes' network conformance tests, twice, and in a flat pool; ten kills of each part; clusters of IPv4 alone "
-               "and of IPv6 alone",
+    "cluster": "all of Kubernetes' network conformance tests, twice, and in a flat pool; all tests of NetworkPolicies; ten kills of each "
+               "part; clusters of IPv4 alone and of IPv6 alone",
     "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; all tests of NetworkPolicies; clusters of IPv4 alone and of "
                    "IPv6 alone, also by OVN's manifests; the rows of 300 nodes; OVN 23.03 to 25.03 to 26.03 under pods",
     "debians": "Debian 13: unit tests, all of OVN and of the runtimes, Debian packages, Neutron 26; sid: demo, programs, OVN, runtimes",
@@ -67,6 +67,7 @@ def storm():
 def cluster():
     ways = {"conformance": ("--tests", "all"), "conformance again": ("--tests", "all"),
             "kills": ("--tests", "none", "--kills", "10"), "flat": ("--tests", "all", "--backend", "flat"),
+            "policies": ("--tests", "policy"), "policies nftables": ("--tests", "policy", "--proxy", "nftables"),
             "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--families", "6")}
     return [lanes.program("cluster", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", *words), 2, 150, name=f"cluster {way}")
             for way, words in ways.items()]

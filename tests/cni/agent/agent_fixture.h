@@ -62,6 +62,19 @@ class AgentTest : public PluginTest {
     Annotate(pod, Vif(pod, true));
     return pod;
   }
+  static nlohmann::json& Data(nlohmann::json& object, const char* key) {
+    return object["versioned_object.data"][key];
+  }
+  /// A pod whose gateway is its node: its link has only its own addresses.
+  TestPod RoutedPod(const std::string& name) {
+    TestPod pod = MakePod(name);
+    nlohmann::json vif = Vif(pod, true);
+    nlohmann::json& subnets = Data(Data(Data(vif, "network"), "subnets"), "objects");
+    Data(subnets[0], "cidr") = pod.ip + "/32";
+    Data(subnets[1], "cidr") = pod.ip6 + "/128";
+    Annotate(pod, vif);
+    return pod;
+  }
   /// A pod that the agent knows to be gone: the agent has heard of a later one.
   TestPod GonePod(const std::string& name) {
     TestPod pod = ActivePod(name);

@@ -64,15 +64,8 @@ class NodeNetworkTest : public AgentTest {
     argv.insert(argv.end(), options.begin(), options.end());
     return RunProgram({.argv = argv}).out;
   }
-  static json& Data(json& object, const char* key) { return object["versioned_object.data"][key]; }
-  /// A pod whose gateway is its node.
   TestPod PlugAlone() {
-    const TestPod pod = MakePod("a");
-    json vif = Vif(pod, true);
-    json& subnets = Data(Data(Data(vif, "network"), "subnets"), "objects");
-    Data(subnets[0], "cidr") = pod.ip + "/32";
-    Data(subnets[1], "cidr") = pod.ip6 + "/128";
-    Annotate(pod, vif);
+    TestPod pod = RoutedPod("a");
     EXPECT_EQ(Run("ADD", pod).status, 0);
     return pod;
   }
