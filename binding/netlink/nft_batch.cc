@@ -13,6 +13,7 @@
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -305,11 +306,16 @@ NlAnswer NftBatch::Commit(const std::string& what) {
 bool RemoveNftTable(const std::string& table, const std::string& what) {
   NftBatch batch(table);
   batch.DeleteTable();
-  const NlAnswer answer = batch.Commit(what);
-  // A kernel without nf_tables has no table either.
-  if (answer.error == ENOENT || answer.error == EOPNOTSUPP) return false;
-  CheckAnswer(answer, what);
-  return true;
+  try {
+    const NlAnswer answer = batch.Commit(what);
+    // A kernel without nf_tables has no table either.
+    if (answer.error == ENOENT || answer.error == EOPNOTSUPP) return false;
+    CheckAnswer(answer, what);
+    return true;
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::protocol_not_supported) throw;
+    return false;
+  }
 }
 
 bool HasRules(const std::string& table, const std::string& chain, std::span<const NatRule> rules,

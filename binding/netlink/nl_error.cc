@@ -29,6 +29,8 @@ class Category final : public std::error_category {
         return std::errc::operation_not_supported;
       case NLE_PERM:
         return std::errc::operation_not_permitted;
+      case NLE_PROTO_MISMATCH:
+        return std::errc::protocol_not_supported;
       default:
         return {code, *this};
     }
