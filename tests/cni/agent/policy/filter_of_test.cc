@@ -178,7 +178,7 @@ class FilterOfTest : public ::testing::Test {
 };
 
 TEST_F(FilterOfTest, PassesWhatThePoliciesAllow) {
-  const int rounds = test::FromEnvironment("KURYR_ROUNDS", 600) / 4;
+  const int rounds = test::FromEnvironment("KURYR_ROUNDS", 600) / 12;
   for (int i = 0; i < rounds && !HasFatalFailure(); ++i) {
     ChangeSomething();
     ExpectNoDifference();

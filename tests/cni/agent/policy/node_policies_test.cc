@@ -1,0 +1,126 @@
+#include "cni/agent/policy/node_policies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "binding/netlink/nft_events.h"
+#include "tests/cni/agent/agent_fixture.h"
+
+// What kuryr-daemon makes of NetworkPolicies, in the kernel of its node.
+
+namespace kuryr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class NodePoliciesTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    PluginTest::SetUp();
+    AddBridge();
+    api_->Create(
+        {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "default"}}}});
+  }
+  void StartEnforcing() {
+    StartAgentWith("[node_network]\nenabled = true\n[cni_daemon]\nvif_annotation_timeout = 5\n", "",
+                   2);
+  }
+  /// All pods of the namespace receive nothing.
+  void Deny() {
+    api_->Create({{"apiVersion", "networking.k8s.io/v1"},
+                  {"kind", "NetworkPolicy"},
+                  {"metadata", {{"name", "deny"}, {"namespace", "default"}}},
+                  {"spec", {{"podSelector", json::object()}}}});
+  }
+  TestPod Plug(const std::string& name) {
+    TestPod pod = RoutedPod(name);
+    EXPECT_EQ(Run("ADD", pod).status, 0);
+    return pod;
+  }
+  static std::string Table() {
+    return RunProgram({.argv = {"nft", "list", "table", "inet", binding::kPolicyTable}}).out;
+  }
+  /// Waits until the table has the text, or has none of it.
+  static void WaitForTable(const std::string& text, bool is_there) {
+    binding::NftEvents events(binding::kPolicyTable);
+    while ((Table().find(text) != std::string::npos) != is_there)
+      (void)events.Next(Deadline::After(std::chrono::seconds(30)));
+  }
+};
+
+TEST_F(NodePoliciesTest, PodThatNoPolicySelectsHasNothingThere) {
+  StartEnforcing();
+
+  Plug("a");
+
+  EXPECT_EQ(Table(), "");
+}
+
+TEST_F(NodePoliciesTest, PodIsPluggedWhenItsPoliciesAreThere) {
+  Deny();
+  StartEnforcing();
+
+  const TestPod pod = Plug("a");
+
+  EXPECT_THAT(Table(),
+              AllOf(HasSubstr(pod.ip + " : jump received-"), HasSubstr(pod.ip6 + " : jump")));
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  WaitForTable(pod.ip, false);
+}
+
+TEST_F(NodePoliciesTest, PolicyOfARunningPodComesAndGoes) {
+  StartEnforcing();
+  const TestPod pod = Plug("a");
+
+  Deny();
+
+  WaitForTable(pod.ip + " : jump", true);
+  api_->Delete("networkpolicies", "default", "deny");
+  WaitForTable(pod.ip, false);
+}
+
+TEST_F(NodePoliciesTest, RulesStayWithoutAnAgentAndTheNextOneChangesThem) {
+  Deny();
+  StartEnforcing();
+  const TestPod pod = Plug("a");
+
+  StopAgent(SIGKILL);
+
+  EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
+  api_->Delete("networkpolicies", "default", "deny");
+  StartEnforcing();
+  WaitForTable(pod.ip, false);
+}
+
+TEST_F(NodePoliciesTest, FlushedRulesAreMadeAnew) {
+  Deny();
+  StartEnforcing();
+  const TestPod pod = Plug("a");
+
+  RunOnHost({"nft", "flush", "ruleset"});
+
+  WaitFor("the rules of the policies were changed");
+  WaitForTable(pod.ip + " : jump", true);
+}
+
+TEST_F(NodePoliciesTest, AddSaysWhyPoliciesAreNotKnown) {
+  fake::Fault forbidden = fake::Fault::Status(403, "forbidden");
+  forbidden.verb = "list";
+  forbidden.path_prefix = "/apis/networking.k8s.io/v1/networkpolicies";
+  forbidden.count = -1;
+  api_->Inject(forbidden);
+  StartEnforcing();
+
+  const json error = json::parse(Run("ADD", RoutedPod("a")).out);
+
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(error.dump(), AllOf(HasSubstr("policies of pod default/a"), HasSubstr("rbac.yaml")));
+}
+
+}  // namespace
+}  // namespace kuryr::test
