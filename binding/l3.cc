@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -268,10 +269,17 @@ L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
 void RefuseAdvertisements(const Netns& netns, const std::string& ifname, const L3Plan& plan) {
   if (plan.addresses.empty() && !plan.is_awaited) return;
   const NetnsGuard guard(netns);
-  RefuseRedirects(ifname);
-  if (plan.is_advertised) return;
-  for (const char* setting : {"accept_ra", "autoconf", "accept_redirects"})
-    SetSysctl("net/ipv6/conf/" + ifname + "/" + setting, '0');
+  try {
+    RefuseRedirects(ifname);
+    if (plan.is_advertised) return;
+    for (const char* setting : {"accept_ra", "autoconf", "accept_redirects"})
+      SetSysctl("net/ipv6/conf/" + ifname + "/" + setting, '0');
+  } catch (const std::system_error& e) {
+    // The pod works, as without its announcement.
+    if (e.code() != std::errc::read_only_file_system) throw;
+    Log(LogLevel::kWarning, "an interface accepts what routers send to its link",
+        {{"ifname", ifname}, {"error", e.what()}});
+  }
 }
 
 void ConfigureL3(const Netns& netns, const std::string& ifname, const L3Plan& plan, L3Scope scope) {
