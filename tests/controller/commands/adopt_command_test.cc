@@ -68,6 +68,8 @@ class AdoptCommandTest : public CommandsTest {
   ProcessResult Adopt() {
     neutron_.Answer(200, json{{"ports", ports_}}.dump());
     neutron_.Answer(200, R"({"ports": []})");  // the ports without tags
+    const json subnet = ReadData("neutron-http/subnet-create-ipv6.json");
+    neutron_.Answer(200, subnet.at("answer").at("body"));  // may give addresses by SLAAC
     return RunCommand("adopt", {"--dry-run"}, conf_);
   }
 
