@@ -113,15 +113,25 @@ def gives_up(node, port):
         made.delete().silent()
 
 
+def refuse_flows(ovs):
+    """A full table refuses all flows that come in one bundle. Returns what undoes it. OVN 25.03 keeps a Flow_Table of its
+    own for each table, and puts it in the place of others."""
+    full = ("flow_limit=1", "overflow_policy=refuse")
+    ovns = ovs.vsctl("--if-exists", "get", "Bridge", ovs.bridge, "flow_tables:0").strip()
+    if ovns:
+        ovs.vsctl("set", "Flow_Table", ovns, *full)
+        return ("clear", "Flow_Table", ovns, "flow_limit", "overflow_policy")
+    ovs.vsctl("--id=@full", "create", "Flow_Table", *full, "--", "set", "Bridge", ovs.bridge, "flow_tables:0=@full")
+    return ("clear", "Bridge", ovs.bridge, "flow_tables")
+
+
 def sees_flows(node, port):
-    """A full table refuses all flows that come in one bundle."""
     conf = node.kuryr.write_conf(daemon_enabled="false", vif_annotation_timeout=SHORT_SECONDS)
-    node.ovs.vsctl("--id=@full", "create", "Flow_Table", "flow_limit=1", "overflow_policy=refuse", "--", "set", "Bridge", node.ovs.bridge,
-                   "flow_tables:0=@full")
+    undo = refuse_flows(node.ovs)
     made = sandbox(node, port, ALONE, conf)
     try:
         made.add().error(TRY_AGAIN, [port.tap, f"bridge {node.ovs.bridge} has no flows of it"])
     finally:
-        node.ovs.vsctl("clear", "Bridge", node.ovs.bridge, "flow_tables")
+        node.ovs.vsctl(*undo)
         made.delete().silent()
     running_pod(node, port, ALONE).delete().silent()

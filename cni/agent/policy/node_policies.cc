@@ -65,6 +65,16 @@ std::vector<AttachmentRecord> OldestFirst(const AttachmentStore& attachments) {
   return records;
 }
 
+/// Removes the rules of a configuration that wanted policies. An agent that may not do so answers
+/// calls and health nevertheless.
+void RemoveRules() {
+  try {
+    binding::RemovePodFilter();
+  } catch (const std::exception& e) {
+    Log(LogLevel::kWarning, "the policies' rules stay", {{"error", e.what()}});
+  }
+}
+
 }  // namespace
 
 NodePolicies::NodePolicies(const Config& config, const AttachmentStore& attachments)
@@ -77,10 +87,7 @@ bool NodePolicies::IsWanted() const noexcept {
 }
 
 void NodePolicies::Start() {
-  if (!IsWanted()) {
-    binding::RemovePodFilter();
-    return;
-  }
+  if (!IsWanted()) return RemoveRules();
   watcher_.emplace(config_.api, pipeline_,
                    [this](const std::exception_ptr& failure) { OnFailure(AsCniError(failure)); });
   watcher_->Start();
