@@ -32,12 +32,14 @@ class StormingUser(Tenant):
         super().__init__(name, has_more=True)
         self.policies = f"/apis/networking.k8s.io/v1/namespaces/{name}/networkpolicies"
         self.services = f"/api/v1/namespaces/{name}/services"
-        self.slices = f"/apis/discovery.k8s.io/v1/namespaces/{name}/endpointslices"
         self.networks, self.claims = (definitions.path(plural, name) for plural in (definitions.NETWORKS, definitions.CLAIMS))
         self.requests = multiprocessing.Value("i", 0)
 
     def move_in(self, cluster):
         super().move_in(cluster)
+        # v1beta1 before Kubernetes 1.21
+        version = cluster.api.get("/apis/discovery.k8s.io")["preferredVersion"]["version"]
+        self.slices = f"/apis/discovery.k8s.io/{version}/namespaces/{self.name}/endpointslices"
         cluster.insist("POST", f"{RBAC}/namespaces/{self.name}/roles", {"metadata": {"name": "storm"}, "rules": EDIT})
         self.bind("storm", {"kind": "Role", "name": "storm"})
 
