@@ -201,7 +201,7 @@ def tasks_of(lane):
                                 name="neighbours"),
                         program("ovn", served, ("tests/ovn/networks", "--logs", "build/run/networks"), WAITS, 30, name="networks"),
                         program("ovn", served, ("tests/ovn/storm", "--users", "1", "--rate", "40", "--seconds", "40",
-                                                   "--logs", "build/run/users"), 1, 50, name="storm of users"),
+                                                "--logs", "build/run/users"), 1, 50, name="storm of users"),
                         program("ovn", (), ("tests/ovn/upgrade", "--suites", "trixie", "--logs", "build/run/upgrade"), WAITS, 80,
                                 name="upgrade")],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
