@@ -118,9 +118,9 @@ void Run(const Config& config) {
                      });
   const std::jthread query_thread([&] { ServeQueries(queries, signals.get()); });
   kuryr::Rollback stop_queries(Stop);
+  AgentAbsence(config.agent_socket).End();
   kuryr::Log(kuryr::LogLevel::kInfo, "ready",
              {{"socket", config.agent_socket}, {"node", config.node_name}});
-  AgentAbsence(config.agent_socket).End();
   service::Notify("READY=1");
   server.Run(signals.get(), service::Watchdog::OfProcess());
   stop_queries.Dismiss();

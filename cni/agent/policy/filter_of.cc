@@ -67,6 +67,7 @@ std::vector<FilterRule> PortsOf(const PolicyRule& rule) {
       ranges[*protocol].push_back({range.first, range.last});
   }
   std::vector<FilterRule> ports;
+  ports.reserve(ranges.size());
   for (auto& [protocol, each] : ranges)
     ports.push_back({.protocol = protocol, .ports = Joined(std::move(each))});
   return ports;
@@ -144,7 +145,7 @@ class PodChains {
     chain.rules.push_back({.verdict = FilterRule::Verdict::kJump, .jump = Keep(std::move(admins))});
   }
 
-  std::string Keep(FilterChain chain) {
+  std::string Keep(FilterChain&& chain) {
     std::string name = binding::NameOf(chain);
     filter_.chains.try_emplace(name, std::move(chain));
     return name;
