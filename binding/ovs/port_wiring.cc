@@ -23,7 +23,8 @@ using ovsdb::Select;
 using ovsdb::Where;
 
 constexpr int kDeadTag = 4095;
-/// Between two looks at the flows of a bridge, which tells nobody of new ones.
+/// Between two looks at the flows of a bridge that has refused those of a port: OpenFlow's flow
+/// monitors are not worth their code for a fault so rare.
 constexpr std::chrono::milliseconds kFirstPause{20};
 constexpr std::chrono::milliseconds kLongestPause{1000};
 

@@ -134,14 +134,15 @@ void NodePolicies::OnFailure(const std::exception& failure) {
   const std::string text = std::string("policies cannot be watched: ") + failure.what() +
                            " (etc/kubernetes/rbac.yaml has the rights)";
   const MutexLock lock(mutex_);
-  if (failure_ != text)
+  if (watch_failure_ != text)
     Log(LogLevel::kWarning, "the policies may be out of date", {{"error", text}});
-  failure_ = text;
+  watch_failure_ = text;
 }
 
 void NodePolicies::OnListed(Watched what) {
   const MutexLock lock(mutex_);
   listed_ = std::max(listed_, what);
+  watch_failure_.clear();
   if (!policies_.policies().empty()) Watch(Watched::kAll);
   Wake();
 }
@@ -205,9 +206,10 @@ void NodePolicies::Admit(const AttachmentRecord& record, const Deadline& deadlin
   changed_.wait_until(mutex_, never.get_token(), deadline.at,
                       [&]() KURYR_TSA(requires_capability(mutex_)) { return applied_ >= change; });
   if (applied_ >= change) return;
+  const std::string& failure = failure_.empty() ? watch_failure_ : failure_;
   throw CniError(ErrorCode::kTryAgainLater,
                  "the policies of pod " + record.pod + " are not in effect on this node yet",
-                 failure_.empty() ? "policies, namespaces and pods are not listed yet" : failure_);
+                 failure.empty() ? "policies, namespaces and pods are not listed yet" : failure);
 }
 
 void NodePolicies::Forget(const AttachmentKey& key) {
@@ -242,7 +244,10 @@ void NodePolicies::Run(const std::stop_token& stop) {
       Apply();
       next = Clock::now() + (Clock::now() - begin);
     } catch (const std::exception& e) {
+      // What this try has taken of the changes is lost.
+      filter_.Distrust();
       const MutexLock lock(mutex_);
+      is_distrusted_ = true;
       if (failure_ != e.what())
         Log(LogLevel::kError, "the policies are not in effect", {{"error", e.what()}});
       failure_ = e.what();
@@ -280,6 +285,7 @@ void NodePolicies::Apply() {
   const MutexLock lock(mutex_);
   applied_ = change;
   failure_.clear();
+  watch_failure_.clear();
   changed_.notify_all();
 }
 

@@ -94,6 +94,7 @@ class NodePolicies : public watcher::EventConsumer {
   uint64_t wanted_ GUARDED_BY(mutex_) = 0;         ///< changes so far
   uint64_t applied_ GUARDED_BY(mutex_) = 0;        ///< that the kernel has
   std::string failure_ GUARDED_BY(mutex_);         ///< of the last try; empty: none
+  std::string watch_failure_ GUARDED_BY(mutex_);   ///< since the last list or change; empty: none
   uint64_t failures_ GUARDED_BY(mutex_) = 0;
 
   binding::PodFilter filter_;  ///< the thread has it alone
