@@ -1,4 +1,4 @@
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 
 #include <net/if.h>
 
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/releaser.h"
-#include "binding/owner.h"
+#include "binding/links/owner.h"
 
 namespace kuryr::binding {
 

@@ -1,7 +1,7 @@
-#include "binding/announcement.h"
+#include "binding/links/announcement.h"
 
 #include "base/log.h"
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/netlink/link_watch.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/netlink/sysctl.h"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "binding/attachment.h"
 #include "binding/netlink/link_remover.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -1,4 +1,4 @@
-#include "binding/planned.h"
+#include "binding/plan/planned.h"
 
 #include <gmock/gmock.h>
 
@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "binding/drivers/binding.h"
-#include "binding/neutron_port.h"
 #include "binding/ovs/qos_rows.h"
+#include "binding/plan/neutron_port.h"
 #include "tests/binding/everything.h"
 #include "tests/binding/vifs.h"
 

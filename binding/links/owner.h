@@ -1,8 +1,8 @@
 #pragma once
 
-#include "binding/attachment.h"
 #include "binding/netlink/link.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -1,4 +1,4 @@
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "binding/attachment.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -1,4 +1,4 @@
-#include "binding/announcement.h"
+#include "binding/links/announcement.h"
 
 #include <gmock/gmock.h>
 #include <linux/if_ether.h>
@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/netlink/route_socket.h"
 #include "tests/support/frame_capture.h"
 #include "tests/support/neighbour_table.h"

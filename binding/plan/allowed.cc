@@ -1,4 +1,4 @@
-#include "binding/allowed.h"
+#include "binding/plan/allowed.h"
 
 #include <fnmatch.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "binding/attachment.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 namespace {

@@ -1,4 +1,4 @@
-#include "binding/vif_fields.h"
+#include "binding/plan/vif_fields.h"
 
 #include <cerrno>
 

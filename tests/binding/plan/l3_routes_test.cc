@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "binding/l3.h"
-#include "tests/binding/l3_fixture.h"
+#include "binding/plan/l3.h"
+#include "tests/binding/plan/l3_fixture.h"
 
 namespace kuryr::binding {
 namespace {

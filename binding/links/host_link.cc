@@ -1,6 +1,6 @@
-#include "binding/host_link.h"
+#include "binding/links/host_link.h"
 
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/netlink/sysctl.h"
 
 namespace kuryr::binding {

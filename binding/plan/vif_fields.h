@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "binding/attachment.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/attachment.h"
 #include "vif/pci_address.h"
 #include "vif/vif.h"
 

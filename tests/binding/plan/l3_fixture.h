@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/l3.h"
 #include "tests/binding/differences.h"
 #include "tests/support/netns_fixture.h"
 

@@ -1,9 +1,9 @@
-#include "binding/veth.h"
+#include "binding/links/veth.h"
 
 #include <chrono>
 
+#include "binding/links/owner.h"
 #include "binding/netlink/link_watch.h"
-#include "binding/owner.h"
 
 namespace kuryr::binding {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "binding/attachment.h"
 #include "binding/netlink/link.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -6,8 +6,8 @@
 
 #include "base/mac.h"
 #include "binding/config.h"
-#include "binding/l3.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/plan/l3.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::binding {

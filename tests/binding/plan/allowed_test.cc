@@ -1,11 +1,11 @@
-#include "binding/allowed.h"
+#include "binding/plan/allowed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "binding/attachment.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 namespace {

@@ -1,10 +1,10 @@
-#include "binding/owner.h"
+#include "binding/links/owner.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 #include "tests/binding/pod_attachment.h"
 
 namespace kuryr::binding {

@@ -1,4 +1,4 @@
-#include "binding/l3.h"
+#include "binding/plan/l3.h"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "binding/netlink/route_socket.h"
-#include "tests/binding/l3_fixture.h"
+#include "tests/binding/plan/l3_fixture.h"
 #include "tests/support/subprocess.h"
 
 namespace kuryr::binding {

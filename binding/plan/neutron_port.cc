@@ -1,4 +1,4 @@
-#include "binding/neutron_port.h"
+#include "binding/plan/neutron_port.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "binding/l3.h"
+#include "binding/plan/l3.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "binding/attachment.h"
 #include "binding/config.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "tests/binding/l3_fixture.h"
+#include "tests/binding/plan/l3_fixture.h"
 
 // Addresses and routes of an interface that is in use change.
 

@@ -1,9 +1,9 @@
-#include "binding/planned.h"
+#include "binding/plan/planned.h"
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "binding/attachment.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 namespace {

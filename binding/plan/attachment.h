@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mac.h"
 #include "binding/netns.h"
-#include "binding/planned.h"
+#include "binding/plan/planned.h"
 
 namespace kuryr::binding {
 

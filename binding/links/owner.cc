@@ -1,8 +1,8 @@
-#include "binding/owner.h"
+#include "binding/links/owner.h"
 
 #include <string>
 
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 
 namespace kuryr::binding {
 namespace {
