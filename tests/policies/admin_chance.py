@@ -1,5 +1,5 @@
 """AdminNetworkPolicies and the BaselineAdminNetworkPolicy by chance."""
-from ovn.policy_chance import LABELS, NAMESPACE_LABELS, NETWORKS, PORT_NAME, PORTS
+from policies.policy_chance import LABELS, NAMESPACE_LABELS, NETWORKS, PORT_NAME, PORTS
 
 GROUP = "policy.networking.k8s.io"
 VERSION = "v1alpha1"
