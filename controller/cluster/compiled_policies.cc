@@ -6,7 +6,7 @@
 #include "controller/cluster/network_attachments.h"
 #include "controller/cluster/network_policies.h"
 #include "controller/owners/owner_key.h"
-#include "controller/policy/policy_events.h"
+#include "policy/policy_events.h"
 
 namespace kuryr::controller {
 namespace {
@@ -36,15 +36,15 @@ std::vector<std::pair<watcher::KeyFn, std::string>> CompiledPolicies::Consumes()
   return kinds;
 }
 
-PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
+policy::PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
   if (event.kind == "NetworkAttachmentDefinition")
     return compiler_.SetDefinition(KeyOf(event.name_space, event.name), NetworkIn(event));
-  return controller::Compile(compiler_, event);
+  return policy::Compile(compiler_, event);
 }
 
 void CompiledPolicies::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
-  const PolicyChanges changes = Compile(event);
+  const policy::PolicyChanges changes = Compile(event);
   if (changes.policies.empty() && changes.pods.empty()) return;
   all_.Apply(changes);
   if (enforcer_ != nullptr) enforcer_->Enforce(changes);

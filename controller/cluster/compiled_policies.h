@@ -10,8 +10,8 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/facets.h"
-#include "controller/policy/policy_compiler.h"
-#include "controller/policy/policy_verdicts.h"
+#include "policy/policy_compiler.h"
+#include "policy/policy_verdicts.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
@@ -39,14 +39,14 @@ class CompiledPolicies : public watcher::EventConsumer {
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
  private:
-  [[nodiscard]] PolicyChanges Compile(const watcher::WatchEvent& event) REQUIRES(mutex_);
+  [[nodiscard]] policy::PolicyChanges Compile(const watcher::WatchEvent& event) REQUIRES(mutex_);
 
   const bool has_multi_;
   const Wake wake_;
   mutable Mutex mutex_;
   PolicyEnforcer* enforcer_ GUARDED_BY(mutex_) = nullptr;
-  PolicyCompiler compiler_ GUARDED_BY(mutex_);
-  PolicyVerdicts all_ GUARDED_BY(mutex_);
+  policy::PolicyCompiler compiler_ GUARDED_BY(mutex_);
+  policy::PolicyVerdicts all_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller

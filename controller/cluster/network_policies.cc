@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "controller/policy/admin_policy.h"
-#include "controller/policy/network_policy.h"
-#include "controller/policy/policy_compiler.h"
+#include "policy/admin_policy.h"
+#include "policy/network_policy.h"
+#include "policy/policy_compiler.h"
 
 namespace kuryr::controller {
 namespace {
@@ -14,7 +14,8 @@ namespace {
 constexpr const char* kPrefix = "networkpolicy:";
 
 std::string KeyFor(const watcher::WatchEvent& event) {
-  if (event.kind == kMultiPolicy) return PolicyKeyOf(MultiPolicyKey(event.name_space, event.name));
+  if (event.kind == kMultiPolicy)
+    return PolicyKeyOf(policy::MultiPolicyKey(event.name_space, event.name));
   return PolicyKeyOf((event.name_space.empty() ? event.kind : event.name_space) + "/" + event.name);
 }
 
@@ -24,11 +25,11 @@ const char* VersionOf(const watcher::WatchEvent& event) {
 }
 
 std::string ProblemOf(const watcher::WatchEvent& event) {
-  if (event.kind == "NetworkPolicy") return DecodeNetworkPolicy(*event.object).problem;
+  if (event.kind == "NetworkPolicy") return policy::DecodeNetworkPolicy(*event.object).problem;
   if (event.kind == "AdminNetworkPolicy")
-    return DecodeAdminPolicy(*event.object, PolicyTier::kAdmin).problem;
+    return policy::DecodeAdminPolicy(*event.object, policy::PolicyTier::kAdmin).problem;
   if (event.kind == "BaselineAdminNetworkPolicy")
-    return DecodeAdminPolicy(*event.object, PolicyTier::kBaseline).problem;
+    return policy::DecodeAdminPolicy(*event.object, policy::PolicyTier::kBaseline).problem;
   return "";
 }
 

@@ -30,7 +30,7 @@ class RefusingBackend final : public controller::Backend, public controller::Pol
   bool Release(const std::string& /*owner_id*/) override { return true; }
   std::vector<controller::Owner> Inventory() const override { return {}; }
   controller::Facets facets() override { return {.policies = this}; }
-  void Enforce(const controller::PolicyChanges& changes) override {
+  void Enforce(const policy::PolicyChanges& changes) override {
     for (const auto& [name, policy] : changes.policies) hooks_.wake_policy(name);
   }
   std::optional<std::string> FindRefusal(const std::string& name) const override {

@@ -16,9 +16,11 @@ STALE_SECONDS = 5
 
 
 class ControlledPods:
-    def __init__(self, chosen, node, backend, define=lambda cluster: None, seconds=EVENT_SECONDS, users=""):
-        """chosen: the launcher's options; node: ovn.node's, which is given another agent; backend: kuryr.conf's sections;
-        define(cluster) makes kinds of the API server; seconds: how long an ADD and a change of policies may take; users: Cluster's."""
+    def __init__(self, chosen, node, backend, define=lambda cluster: None, seconds=EVENT_SECONDS, users="",
+                 **sections):
+        """chosen: the launcher's options; node: ovn.node's, which is given another agent; backend: sections of the controller's
+        kuryr.conf; define(cluster) makes kinds of the API server; seconds: how long an ADD and a change of policies may take;
+        users: Cluster's; sections: of the node's kuryr.conf."""
         programs, why = find_programs()
         if not programs:
             raise Skipped(why)
@@ -29,7 +31,7 @@ class ControlledPods:
         define(cluster)
         self.controller = Controller(0, chosen.controller, self.api, "kuryrport", backend)
         pods = PlannedPods(self.api)
-        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": seconds})
+        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": seconds}, **sections)
         self.node.give(pods=pods, kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
         self.node.agent.start()
         self.sandboxes = {}  # by NAMESPACE/NAME

@@ -13,8 +13,8 @@
 #include "cni/attachments/process.h"
 #include "cni/failure.h"
 #include "cni/protocol/error.h"
-#include "controller/policy/policy_events.h"
-#include "controller/policy/policy_pod.h"
+#include "policy/policy_events.h"
+#include "policy/policy_pod.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::cni {
@@ -152,7 +152,7 @@ bool NodePolicies::IsComplete() const { return listed_ == watched_; }
 void NodePolicies::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
   if (event.kind == "Pod") LearnPod(event);
-  const controller::PolicyChanges changes = controller::Compile(compiler_, event);
+  const policy::PolicyChanges changes = policy::Compile(compiler_, event);
   policies_.Apply(changes);
   for (const auto& [member, sets] : changes.pods) sets_.SetSets(member, sets);
   if (!changes.policies.empty() && listed_ != Watched::kNothing) Watch(Watched::kAll);
@@ -260,7 +260,7 @@ void NodePolicies::Run(const std::stop_token& stop) {
 void NodePolicies::Apply() {
   LocalPods local;
   binding::Filter wanted;
-  std::set<controller::PodSet> changed;
+  std::set<policy::PodSet> changed;
   uint64_t change = 0;
   bool is_distrusted = false;
   {

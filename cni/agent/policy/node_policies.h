@@ -18,8 +18,8 @@
 #include "cni/agent/policy/set_addresses.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
-#include "controller/policy/policy_compiler.h"
-#include "controller/policy/policy_verdicts.h"
+#include "policy/policy_compiler.h"
+#include "policy/policy_verdicts.h"
 #include "service/metrics_text.h"
 #include "watcher/event_pipeline.h"
 #include "watcher/watcher.h"
@@ -85,8 +85,8 @@ class NodePolicies : public watcher::EventConsumer {
   std::condition_variable_any changed_;
   Watched watched_ GUARDED_BY(mutex_) = Watched::kNothing;
   Watched listed_ GUARDED_BY(mutex_) = Watched::kNothing;
-  controller::PolicyCompiler compiler_ GUARDED_BY(mutex_);
-  controller::PolicyVerdicts policies_ GUARDED_BY(mutex_);
+  policy::PolicyCompiler compiler_ GUARDED_BY(mutex_);
+  policy::PolicyVerdicts policies_ GUARDED_BY(mutex_);
   SetAddresses sets_ GUARDED_BY(mutex_);
   std::map<std::string, LocalPod> local_ GUARDED_BY(mutex_);            ///< by attachment
   std::map<std::string, std::set<IpAddress>> told_ GUARDED_BY(mutex_);  ///< status.podIPs, by UID

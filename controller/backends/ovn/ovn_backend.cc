@@ -49,9 +49,9 @@ std::vector<RowKey> Without(const std::vector<RowKey>& all, const std::vector<Ro
   return rest;
 }
 
-bool HaveAny(const std::set<PodSet>& sets, const std::set<PodSet>& wanted) {
+bool HaveAny(const std::set<policy::PodSet>& sets, const std::set<policy::PodSet>& wanted) {
   return std::any_of(wanted.begin(), wanted.end(),
-                     [&](const PodSet& set) { return sets.contains(set); });
+                     [&](const policy::PodSet& set) { return sets.contains(set); });
 }
 
 }  // namespace
@@ -100,18 +100,20 @@ std::vector<WantedRow> OvnBackend::Police(const std::vector<vif::PodVif>& vifs,
 
 WantedRow OvnBackend::WithPolicies(const std::string& pod_uid, const PolicedPort& port) const {
   WantedRow row = port.row;
-  for (Place& place : policies_.PlacesIn(SetsOf(policies_.members(), pod_uid, port.network)))
+  for (Place& place :
+       policies_.PlacesIn(policy::SetsOf(policies_.members(), pod_uid, port.network)))
     row.places.push_back(std::move(place));
   return row;
 }
 
-void OvnBackend::AppendPorts(const PolicyMember& member, std::vector<WantedRow>& rows) const {
-  const std::string uid = PodOf(member);
+void OvnBackend::AppendPorts(const policy::PolicyMember& member,
+                             std::vector<WantedRow>& rows) const {
+  const std::string uid = policy::PodOf(member);
   const auto account = accounts_.find(uid);
   if (account == accounts_.end()) return;
-  const bool is_any = member == MemberOf(uid, kAnyNetwork);
+  const bool is_any = member == policy::MemberOf(uid, policy::kAnyNetwork);
   for (const PolicedPort& port : account->second.ports) {
-    if (is_any ? !port.network.empty() : member == MemberOf(uid, port.network))
+    if (is_any ? !port.network.empty() : member == policy::MemberOf(uid, port.network))
       rows.push_back(WithPolicies(uid, port));
   }
 }
@@ -120,9 +122,9 @@ void OvnBackend::AppendPorts(const PolicyMember& member, std::vector<WantedRow>&
 void OvnBackend::AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) {
   const auto account = accounts_.find(owner.id);
   if (account == accounts_.end()) return;
-  std::set<PodSet> sets;
+  std::set<policy::PodSet> sets;
   for (const PolicedPort& port : account->second.ports)
-    sets.merge(SetsOf(policies_.members(), owner.id, port.network));
+    sets.merge(policy::SetsOf(policies_.members(), owner.id, port.network));
   for (RowKey& key : policies_.IsolationOf(sets)) {
     if (!northbound_.StateOf({key}).settled) awaiting_[key].insert(owner.id);
     keys.push_back(std::move(key));
@@ -151,7 +153,7 @@ std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::
 }
 
 /// A policy without rules has no port groups. So a set may have members before it has a group.
-void OvnBackend::Enforce(const PolicyChanges& changes) {
+void OvnBackend::Enforce(const policy::PolicyChanges& changes) {
   const MutexLock lock(mutex_);
   PolicyRows::Changes rows = policies_.Take(changes.policies, changes.pods);
   if (!rows.groups.empty()) {

@@ -53,7 +53,7 @@ class OvnBackend final : public Backend,
   [[nodiscard]] std::vector<Owner> Inventory() const override { return pools_.Inventory(); }
   void Balance(const std::string& name, const Service& service) override;
   [[nodiscard]] std::optional<std::string> WhyNotBalanced(const std::string& name) const override;
-  void Enforce(const PolicyChanges& changes) override;
+  void Enforce(const policy::PolicyChanges& changes) override;
   [[nodiscard]] std::optional<std::string> FindRefusal(const std::string& name) const override;
   void SetClusterUid(const std::string& uid) override;
   void WriteTo(service::MetricsText& text) const override;
@@ -92,7 +92,8 @@ class OvnBackend final : public Backend,
   [[nodiscard]] WantedRow WithPolicies(const std::string& pod_uid, const PolicedPort& port) const
       REQUIRES(mutex_);
   /// Appends the rows of ports whose sets are the member's.
-  void AppendPorts(const PolicyMember& member, std::vector<WantedRow>& rows) const REQUIRES(mutex_);
+  void AppendPorts(const policy::PolicyMember& member, std::vector<WantedRow>& rows) const
+      REQUIRES(mutex_);
   /// Appends the keys of the rows that isolate the pod, which is woken when they are settled.
   void AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) REQUIRES(mutex_);
   void OnTold(const std::vector<RowKey>& keys) EXCLUDES(mutex_);

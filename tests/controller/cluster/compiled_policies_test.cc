@@ -16,9 +16,9 @@ using watcher::EventType;
 
 class Enforcer : public PolicyEnforcer {
  public:
-  void Enforce(const PolicyChanges& changes) override { told.push_back(changes); }
+  void Enforce(const policy::PolicyChanges& changes) override { told.push_back(changes); }
 
-  std::vector<PolicyChanges> told;
+  std::vector<policy::PolicyChanges> told;
 };
 
 class CompiledPoliciesTest : public ::testing::Test {
@@ -48,9 +48,9 @@ TEST_F(CompiledPoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
   policies_.StartTelling(&enforcer_);
 
   ASSERT_EQ(enforcer_.told.size(), 1U);
-  const PolicyChanges& all = enforcer_.told[0];
+  const policy::PolicyChanges& all = enforcer_.told[0];
   ASSERT_THAT(all.policies, ElementsAre(Pair("team/deny", ::testing::_)));
-  const CompiledPolicy& compiled = all.policies.at("team/deny").value();
+  const policy::CompiledPolicy& compiled = all.policies.at("team/deny").value();
   EXPECT_TRUE(compiled.isolates_ingress);
   EXPECT_THAT(all.pods, ElementsAre(Pair("uid-a", ElementsAre(compiled.subject))));
 }
@@ -142,7 +142,7 @@ TEST_F(CompiledPoliciesTest, WhatIsGoneIsNotToldToTheNext) {
 
   policies_.StartTelling(&enforcer_);
 
-  EXPECT_THAT(enforcer_.told.at(0), PolicyChanges());
+  EXPECT_THAT(enforcer_.told.at(0), policy::PolicyChanges());
 }
 
 TEST_F(CompiledPoliciesTest, FieldThatIsNotUnderstoodIsNamedUntilItIsMended) {

@@ -8,20 +8,20 @@
 #include <vector>
 
 #include "cni/agent/policy/set_addresses.h"
-#include "controller/policy/policy_compiler.h"
-#include "tests/controller/policy/random_policy.h"
+#include "policy/policy_compiler.h"
+#include "tests/policy/random_policy.h"
 #include "tests/support/environment.h"
 
 namespace kuryr::cni {
 namespace {
 
 using binding::FilterRule;
-using controller::Labels;
-using controller::PolicyChanges;
-using controller::PolicyTier;
-using controller::Traffic;
-using controller::TrafficEnd;
 using nlohmann::json;
+using policy::Labels;
+using policy::PolicyChanges;
+using policy::PolicyTier;
+using policy::Traffic;
+using policy::TrafficEnd;
 
 constexpr size_t kPods = 10;
 constexpr size_t kNamespaces = 3;
@@ -170,9 +170,9 @@ class FilterOfTest : public ::testing::Test {
     }
   }
 
-  controller::RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
-  controller::PolicyCompiler compiler_;
-  controller::PolicyVerdicts policies_;
+  policy::RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
+  policy::PolicyCompiler compiler_;
+  policy::PolicyVerdicts policies_;
   SetAddresses sets_;
   LocalPods local_;
 };

@@ -1,0 +1,35 @@
+#include "policy/policy_events.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "policy/policy_pod.h"
+
+namespace kuryr::policy {
+
+PolicyChanges Compile(PolicyCompiler& compiler, const watcher::WatchEvent& event) {
+  const bool is_there = event.type != watcher::EventType::kDeleted;
+  if (event.kind == "NetworkPolicy") {
+    return is_there ? compiler.SetPolicy(event.name_space, event.name, *event.object)
+                    : compiler.RemovePolicy(event.name_space, event.name);
+  }
+  if (event.kind == "MultiNetworkPolicy") {
+    return is_there ? compiler.SetMultiPolicy(event.name_space, event.name, *event.object)
+                    : compiler.RemoveMultiPolicy(event.name_space, event.name);
+  }
+  if (event.kind == "AdminNetworkPolicy" || event.kind == "BaselineAdminNetworkPolicy") {
+    const PolicyTier tier =
+        event.kind == "AdminNetworkPolicy" ? PolicyTier::kAdmin : PolicyTier::kBaseline;
+    return is_there ? compiler.SetAdminPolicy(tier, event.name, *event.object)
+                    : compiler.RemoveAdminPolicy(tier, event.name);
+  }
+  if (event.kind == "Namespace") {
+    return is_there ? compiler.SetNamespace(event.name, LabelsOf(*event.object))
+                    : compiler.RemoveNamespace(event.name);
+  }
+  if (event.kind != "Pod") return {};
+  auto pod = is_there ? PolicyPodOf(*event.object) : std::nullopt;
+  return pod ? compiler.SetPod(std::move(*pod)) : compiler.RemovePod(event.uid);
+}
+
+}  // namespace kuryr::policy
