@@ -63,8 +63,8 @@ def storm():
             lanes.program("storm", served, ("tests/policies/run", "--backend", "ovn", "--policies", "2000", "--fresh", "200"), 1, 1500,
                           name="storm of policies with OVN"),
             lanes.program("storm", served, ("tests/ovn/storm", "--seconds", "600"), 2, 700, name="long storm of users"),
-            lanes.program("storm", served, ("tests/policies/run", "--backend", "neutron", "--policies", "200", "--logs",
-                                                    "build/run/policies-neutron-storm"), 1, 600, name="storm of policies with Neutron")]
+            lanes.program("storm", served, ("tests/policies/run", "--backend", "neutron", "--policies", "200",
+                                            "--logs", "build/run/policies-neutron-storm"), 1, 600, name="storm of policies with Neutron")]
 
 
 def cluster():
