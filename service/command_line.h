@@ -28,6 +28,8 @@ class CommandLineOption {
   CommandLineOption& Require();
   /// Makes this option an error without `other`.
   CommandLineOption& Need(const CommandLineOption& other);
+  /// Takes none, one or several values at once.
+  CommandLineOption& AllowAnyNumber();
   CommandLineOption& AllowOnly(const std::vector<std::string>& values);
 
  private:

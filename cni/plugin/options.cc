@@ -98,13 +98,14 @@ Options ParseOptions(int argc, char** argv) {
   line.Add("--config-file FILE", options.config_files, service::kAboutConfigFile);
   line.Add("--debug", options.debug, "Log every step on stderr");
   Decoding decoding;
-  bool decodes = false;
-  const service::CommandLineOption decode_option = line.Add(
-      "--decode", decodes,
+  service::CommandLineOption decode_option = line.Add(
+      "--decode FILE", decoding.files,
       "Print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and which "
       "driver this node would take");
+  decode_option.AllowAnyNumber();
   line.Add("--json", decoding.json, "With --decode: print normalised JSON").Need(decode_option);
-  line.Add("FILE", decoding.files, "With --decode").Need(decode_option);
+  std::vector<std::string> more_files;  // as in "--decode --json FILE"
+  line.Add("FILE", more_files, "With --decode").Need(decode_option);
   Examination examination;
   const service::CommandLine doctor_command = AddDoctorCommand(line, examination);
   Installation installation;
@@ -118,7 +119,11 @@ Options ParseOptions(int argc, char** argv) {
   try {
     // A plugin that is asked for its versions may end before it has read the question.
     static_cast<void>(::signal(SIGPIPE, SIG_IGN));
-    if (decodes) options.text = Decode(decoding, options.config_files);
+    if (!decoding.files.empty()) {
+      std::erase(decoding.files, "");
+      decoding.files.insert(decoding.files.end(), more_files.begin(), more_files.end());
+      options.text = Decode(decoding, options.config_files);
+    }
     if (doctor_command.IsGiven()) Examine(examination, options);
     if (install_command.IsGiven()) options.text = InstallAs(installation, options.config_files);
   } catch (const std::exception& e) {
