@@ -31,6 +31,7 @@ class Family:
     length: int  # of that network's prefix
     pods: str
     services: str
+    later_services: str  # of a ServiceCIDR that comes while the cluster runs
 
     @property
     def outside(self):
@@ -41,9 +42,11 @@ class Family:
         """The address of a Service, of which the first is the API server's."""
         return str(ip_network(self.services)[number])
 
+    def later_service(self, number):
+        return str(ip_network(self.later_services)[number])
 
-FAMILIES = {4: Family("192.0.2.", 24, "10.244.0.0/16", "10.96.0.0/16"),
-            6: Family("2001:db8:2::", 64, "fd00:244::/56", "fd00:96::/112")}
+FAMILIES = {4: Family("192.0.2.", 24, "10.244.0.0/16", "10.96.0.0/16", "10.97.0.0/24"),
+            6: Family("2001:db8:2::", 64, "fd00:244::/56", "fd00:96::/112", "fd00:97::/112")}
 launcher.PROGRAMS["controller"] = "kuryr-controller"
 DNS_SERVICE = 10
 ACCOUNT = "system:serviceaccount:kube-system:"
@@ -65,6 +68,8 @@ class TwoNodes:
     seen_outside = "the node's"
     keeps_clients = True
     proxy_serves_pods = True
+    # Where their gateway is not their node.
+    pods_route_services = False
 
     def __init__(self, release, options):
         """Its nodes have containerd and Open vSwitch when it returns. options: the launcher's, which name the files of kuryr-cni,
