@@ -230,17 +230,21 @@ class Neighbours(ControlledPods):
             "--bare", "--columns=addresses", "list", "Logical_Switch_Port"), CLEAN_SECONDS)
 
     # ---- the node's chassis
+    def wait_for_id(self, text):
+        """Until external_ids of Open vSwitch say so."""
+        self.until(text, lambda: text in self.node.ovs.vsctl("get", "Open_vSwitch", ".", "external_ids"), CLEAN_SECONDS)
+
     def set_machine(self, machine):
-        """Once its chassis is marked so in Open vSwitch."""
+        """Once its chassis is marked so."""
         self.api.patch(f"/api/v1/nodes/{HOST_NAME}/status", {"status": {"nodeInfo": {"machineID": machine}}})
-        self.until("the mark", lambda: f"kuryr-machine={machine}" in self.node.ovs.vsctl("get", "Open_vSwitch", ".", "external_ids"))
+        self.wait_for_id(f"kuryr-machine={machine}")
 
     def record_hostname(self, name):
         """As Open vSwitch does at a machine's start, before the agent's."""
         self.node.agent.stop()
         self.node.ovs.vsctl("set", "Open_vSwitch", ".", f"external_ids:hostname={name}")
         self.node.agent.start()
-        self.node.ovs.vsctl("wait-until", "Open_vSwitch", ".", f"external_ids:hostname={HOST_NAME}")
+        self.wait_for_id(f"hostname={HOST_NAME},")
 
     def reinstall(self, system_id):
         """The machine of the node is another one, whose ovn-controller says so; the former one's has not taken its leave."""

@@ -159,13 +159,13 @@ TEST_F(NodesStatusTest, NodeWithoutAPlanIsNamedWithItsNewestEvent) {
   EXPECT_THAT(Status().out, HasSubstr("\nmanagement ports: 0 planned, 1 waiting\n"
                                       "node node1 has none, and no Event says why\n"));
 
-  Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 60);
+  Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 600);
 
   const ProcessResult status = Status();
   EXPECT_EQ(status.status, 1);
   EXPECT_THAT(status.out,
               HasSubstr("\nmanagement ports: 0 planned, 1 waiting\n"
-                        "node node1: 1m ago: KuryrBackendUnavailable chassis \"0af1\" has its "));
+                        "node node1: 10m ago: KuryrBackendUnavailable chassis \"0af1\" has its "));
 }
 
 TEST_F(NodesStatusTest, NodeWithAPlanIsNamedUntilItsProblemIsOver) {
@@ -173,16 +173,16 @@ TEST_F(NodesStatusTest, NodeWithAPlanIsNamedUntilItsProblemIsOver) {
               {{"metadata",
                 {{"annotations",
                   {{"openstack.org/kuryr-vif", vif::EncodeAnnotation({{.ifname = "eth0"}})}}}}}});
-  Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 60);
+  Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 600);
 
   const ProcessResult status = Status();
   EXPECT_EQ(status.status, 1);
   EXPECT_THAT(status.out,
-              HasSubstr("\nmanagement ports: 1 planned, 0 waiting\nnode node1: 1m ago"));
+              HasSubstr("\nmanagement ports: 1 planned, 0 waiting\nnode node1: 10m ago"));
   EXPECT_THAT(json::parse(Status({"--json"}).out)["nodes"]["problems"]["node1"],
               HasSubstr("chassis \"0af1\""));
 
-  Tell("KuryrNodeServed", "what kept it from a network is over", 1);
+  Tell("KuryrNodeServed", "what kept it from a network is over", 600);
   EXPECT_EQ(Status().status, 0) << Status().out;
 }
 
