@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/fake_apiserver/fake_api_server.h"
+#include "tests/support/subprocess.h"
 #include "tests/watcher/listener.h"
 #include "tests/watcher/pod_x.h"
 #include "watcher/api_client.h"
