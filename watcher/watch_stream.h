@@ -13,7 +13,7 @@
 #include "watcher/api_client.h"
 #include "watcher/dispatcher.h"
 #include "watcher/event_parser.h"
-#include "watcher/list_page.h"
+#include "watcher/list_pages.h"
 #include "watcher/object_set.h"
 #include "watcher/watch_metrics.h"
 

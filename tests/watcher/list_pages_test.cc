@@ -1,4 +1,4 @@
-#include "watcher/list_page.h"
+#include "watcher/list_pages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
