@@ -12,12 +12,12 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "binding/allowed.h"
-#include "binding/announcement.h"
-#include "binding/link_mark.h"
+#include "binding/links/announcement.h"
+#include "binding/links/link_mark.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/neutron_port.h"
 #include "binding/parts/port_session.h"
+#include "binding/plan/allowed.h"
+#include "binding/plan/neutron_port.h"
 #include "binding/try_all.h"
 
 namespace kuryr::binding {

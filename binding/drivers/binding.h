@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "binding/attachment.h"
 #include "binding/config.h"
 #include "binding/difference.h"
 #include "binding/driver_context.h"
@@ -14,6 +13,7 @@
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs/port_wiring.h"   // NotWired
 #include "binding/parts/driver.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "binding/l3.h"
+#include "binding/plan/l3.h"
 
 namespace kuryr::cni {
 namespace {

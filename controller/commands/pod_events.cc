@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "controller/election/api_time.h"
+#include "service/table.h"
 #include "watcher/api_error.h"
 #include "watcher/list_pages.h"
 
@@ -23,6 +24,10 @@ std::chrono::sys_seconds TimeOf(const nlohmann::json& event) {
 }
 
 }  // namespace
+
+std::string PodEvents::Told::ToString() const {
+  return service::Age(AgeOf(at)) + " ago: " + reason + " " + message;
+}
 
 PodEvents::PodEvents(watcher::ApiClient& client, const std::string& name_space) {
   const std::string events =

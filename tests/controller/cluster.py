@@ -26,9 +26,11 @@ PASSING = (429, 500, 502, 503, 504)
 
 
 class JsonApiServer(KubeApiServer):
-    def __init__(self, programs, folder, users, options):
-        """options: those of kube-apiserver beside the usual ones; a later one counts."""
-        self.options = [*KubeApiServer.options, "--storage-media-type=application/json", "--etcd-compaction-interval=0", *options]
+    def __init__(self, programs, folder, users, options, address):
+        """options: those of kube-apiserver beside the usual ones; a later one counts. address: it listens there."""
+        self.url = f"https://{address}:6443"
+        self.options = [*KubeApiServer.options, "--storage-media-type=application/json", "--etcd-compaction-interval=0",
+                        f"--bind-address={address}", *options]
         self.users = f"{KubeApiServer.users}{CONTROLLER_TOKEN},{CONTROLLER_USER},2\n{users}"
         super().__init__(programs, folder)
 
@@ -37,9 +39,9 @@ class JsonApiServer(KubeApiServer):
 
 
 class Cluster:
-    def __init__(self, programs, users="", options=()):
-        """users: lines of --token-auth-file, beside those that every cluster has; options: JsonApiServer's."""
-        self.api = JsonApiServer(programs, WORK / "kubernetes", users, options)
+    def __init__(self, programs, users="", options=(), address="127.0.0.1"):
+        """users: lines of --token-auth-file, beside those that every cluster has; options, address: JsonApiServer's."""
+        self.api = JsonApiServer(programs, WORK / "kubernetes", users, options, address)
         self.etcd = Etcd(self.api.folder / "localhost:1")
         self.history = History(self.etcd)
         for name in ("kuryrport.yaml", "rbac-controller.yaml"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from harness import runtime_node, service
+from harness import launcher, runtime_node, service
 from harness.host import UPLINK, Segment
 from harness.kuryr_daemon import KuryrDaemon
 from harness.namespaces import WORK
@@ -44,6 +44,7 @@ class Family:
 
 FAMILIES = {4: Family("192.0.2.", 24, "10.244.0.0/16", "10.96.0.0/16"),
             6: Family("2001:db8:2::", 64, "fd00:244::/56", "fd00:96::/112")}
+launcher.PROGRAMS["controller"] = "kuryr-controller"
 DNS_SERVICE = 10
 ACCOUNT = "system:serviceaccount:kube-system:"
 TOKENS = {"system:kube-proxy": "proxy-token-52c1d0", f"{ACCOUNT}kuryr-daemon": "daemon-token-52c1d0",

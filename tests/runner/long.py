@@ -58,10 +58,13 @@ def storm():
                           name="storm of tenants"),
             lanes.program("storm", served, ("tests/attacks/run", "--attacks", "1000"), 2, 90, name="storm of attacks"),
             lanes.program("storm", served, ("tests/neutron/storm", "--logs", "build/run/neutron-storm"), 1, 600, name="storm of ports"),
-            lanes.program("storm", served, ("tests/ovn/policies", "--policies", "2000"), 1, 1500, name="storm of policies"),
+            lanes.program("storm", served, ("tests/policies/run", "--policies", "2000", "--fresh", "200"), 1, 1500,
+                          name="storm of policies"),
+            lanes.program("storm", served, ("tests/policies/run", "--backend", "ovn", "--policies", "2000", "--fresh", "200"), 1, 1500,
+                          name="storm of policies with OVN"),
             lanes.program("storm", served, ("tests/ovn/storm", "--seconds", "600"), 2, 700, name="long storm of users"),
-            lanes.program("storm", served, ("tests/neutron/policies", "--policies", "200", "--logs", "build/run/neutron-policies-storm"),
-                          1, 600, name="storm of policies with Neutron")]
+            lanes.program("storm", served, ("tests/policies/run", "--backend", "neutron", "--policies", "200",
+                                            "--logs", "build/run/policies-neutron-storm"), 1, 600, name="storm of policies with Neutron")]
 
 
 def cluster():
@@ -90,7 +93,7 @@ def debians():
 
 def on_trixie():
     suites = {f"ovn {name}": (f"tests/ovn/{name}", "--logs", f"build/run/trixie-{name}")
-              for name in ("run", "services", "policies", "networks")}
+              for name in ("run", "services", "policies", "networks", "neighbours")}
     suites["runtimes"] = ("tests/runtimes/run",)
     # The root has not got its packages.
     suites["neutron"] = ("bash", "-c", 'tests/packages neutron && "$@"', "bash", "tests/neutron/run", "--logs", "build/run/trixie-neutron")

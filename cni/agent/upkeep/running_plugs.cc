@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/l3.h"
 #include "cni/attachments/identity.h"
 
 namespace kuryr::cni {

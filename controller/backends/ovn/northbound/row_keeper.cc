@@ -400,9 +400,15 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, const Limits& m
     Queue(key, slots_[key]);
   }
   Composer composer(*this, replica);
-  const bool is_whole = together_ > 0;
-  while (HasQueued() &&
-         (together_ > 0 || (composer.size() < most.rows && composer.bytes() < most.bytes))) {
+  bool is_whole = false;
+  while (HasQueued()) {
+    if (first_.empty() && together_ > 0) {
+      // Rows that are together may be many, and those that go first do not wait for them.
+      if (!is_whole && composer.size() > 0) break;
+      is_whole = true;
+    } else if (composer.size() >= most.rows || composer.bytes() >= most.bytes) {
+      break;
+    }
     const RowKey& next = first_.empty() ? queue_.front() : first_.front();
     const auto found = slots_.find(next);
     const bool is_stale = found == slots_.end() || found->second.stage != Stage::kQueued;
@@ -413,7 +419,7 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, const Limits& m
     Take(key, found->second, composer, now);
     if (alone && composer.size() > 0) break;
   }
-  together_ = 0;
+  if (is_whole) together_ = 0;
   Batch batch = composer.Take();
   batch.is_whole = is_whole;
   return batch;

@@ -62,6 +62,12 @@ class AdminRowsTest : public ::testing::Test {
     if (i == 0) return policy::kBaselinePolicy;
     return i < 3 ? policy::kAdminPolicy : policy::kClusterPolicy;
   }
+  /// The subject of a namespace's pods.
+  json OnlyOf(const std::string& name_space) {
+    for (const char* name : {"n0", "n1"})
+      Apply(compiler_.SetNamespace(name, {{"kubernetes.io/metadata.name", name}}));
+    return {{"namespaces", {{"matchLabels", {{"kubernetes.io/metadata.name", name_space}}}}}};
+  }
   void ChangeSomething() {
     const size_t i = random_.Number(kAdmins);
     const policy::AdminKind& kind = KindOf(i);
@@ -122,11 +128,8 @@ TEST_F(AdminRowsTest, SayWhatPoliciesOfAllTiersSay) {
 
 TEST_F(AdminRowsTest, PassRepeatsNoRowsOfOtherPods) {
   const json all = {{"namespaces", json::object()}};
-  for (const char* name : {"n0", "n1"})
-    Apply(compiler_.SetNamespace(name, {{"kubernetes.io/metadata.name", name}}));
-  const json subject = {{"namespaces", {{"matchLabels", {{"kubernetes.io/metadata.name", "n1"}}}}}};
   SetAdmin("pass", {{"priority", 1},
-                    {"subject", subject},
+                    {"subject", OnlyOf("n1")},
                     {"ingress", {{{"action", "Pass"}, {"from", {all}}}}}});
   const auto repeated = [&] {
     return std::count_if(judge_.rows().begin(), judge_.rows().end(), [](const auto& row) {
@@ -144,6 +147,27 @@ TEST_F(AdminRowsTest, PassRepeatsNoRowsOfOtherPods) {
   Apply(compiler_.SetNamespace("n0", {{"kubernetes.io/metadata.name", "n0"}}));
   EXPECT_EQ(repeated(), 0);
   ExpectNoDifference();
+}
+
+TEST_F(AdminRowsTest, TenRulesThatPassOnRepeatNoneOfThousandsOfAnotherNamespace) {
+  constexpr int kTenantsPolicies = 20;
+  constexpr int kPeers = 90;
+  for (int policy = 0; policy < kTenantsPolicies; ++policy) {
+    json peers = json::array();
+    for (int peer = 0; peer < kPeers; ++peer)
+      peers.push_back({{"podSelector", {{"matchLabels", {{"peer", std::to_string(peer)}}}}}});
+    SetPolicy(std::to_string(policy),
+              {{"podSelector", json::object()}, {"ingress", {{{"from", peers}}}}});
+  }
+  const json subject = OnlyOf("n1");
+  const size_t before = judge_.rows().size();
+  EXPECT_GT(before, kTenantsPolicies * kPeers * 2U) << "one of each family";
+  json rules = json::array();
+  for (int rule = 0; rule < 10; ++rule)
+    rules.push_back({{"action", "Pass"}, {"from", {{{"namespaces", json::object()}}}}});
+  SetAdmin("pass", {{"priority", 1}, {"subject", subject}, {"ingress", rules}});
+
+  EXPECT_LT(judge_.rows().size(), before + 50);
 }
 
 TEST_F(AdminRowsTest, PassNothingOnToMultiNetworkPolicies) {

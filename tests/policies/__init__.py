@@ -1,0 +1,1 @@
+"""Policies on every backend, by packets: tests/policies/run."""
