@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/policy_parts.h"
+
 namespace kuryr::policy {
 
-Compilation::Compilation(const PodSets& sets, std::string name_space, const NetworkPolicy& policy,
-                         const std::optional<PolicyNetworks>& networks)
-    : sets_(sets), name_space_(std::move(name_space)), policy_(policy), networks_(networks) {}
+Compilation::Compilation(const PodSets& sets, const PolicyNodes& nodes, std::string name_space,
+                         const NetworkPolicy& policy, const std::optional<PolicyNetworks>& networks)
+    : sets_(sets),
+      nodes_(nodes),
+      name_space_(std::move(name_space)),
+      policy_(policy),
+      networks_(networks) {}
 
 PodChoice Compilation::Isolated() const {
   PodChoice choice = Subject();
@@ -93,12 +99,35 @@ void Compilation::AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled) 
   std::sort(compiled.peers.begin(), compiled.peers.end());
 }
 
+/// False: the nodes are too many.
+bool Compilation::AddNodes(const NetworkPolicyRule& rule, PolicyRule& compiled) {
+  if (rule.nodes.empty()) return true;
+  const std::vector<IpNetwork> addresses = nodes_.Chosen(rule.nodes);
+  bytes_ += addresses.size() * (sizeof(AddressBlock) + sizeof(IpNetwork));
+  if (bytes_ > kMostBytes) return false;
+  for (const IpNetwork& address : addresses)
+    compiled.blocks.push_back({.network = address, .except = {}});
+  compiled.networks.insert(compiled.networks.end(), addresses.begin(), addresses.end());
+  SortOnce(compiled.blocks);
+  SortOnce(compiled.networks);
+  return true;
+}
+
 void Compilation::AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& compiled) {
   if (!rule.any_port && rule.ports.empty()) return;
-  PolicyRule& added = compiled.rules.emplace_back(Begin(rule, Whole(Subject())));
+  PolicyRule added = Begin(rule, Whole(Subject()));
   AddPeers(rule, added);
   added.any_port = rule.any_port;
   added.ports = rule.ports;
+  if (!AddNodes(rule, added)) {
+    has_more_parts_ = true;
+    if (rule.action == PolicyAction::kAllow) return;
+    added = Begin(rule, Whole(Subject()));
+    added.any_peer = added.any_port = true;
+    added.action = PolicyAction::kDeny;
+  }
+  const bool has_peer = added.any_peer || !added.peers.empty() || !added.blocks.empty();
+  if (has_peer) compiled.rules.push_back(std::move(added));
 }
 
 /// A rule that cannot have all its numbers denies its peers all ports.

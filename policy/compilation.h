@@ -10,6 +10,7 @@
 #include "policy/compiled_policy.h"
 #include "policy/network_policy.h"
 #include "policy/pod_sets.h"
+#include "policy/policy_node.h"
 
 namespace kuryr::policy {
 
@@ -23,18 +24,20 @@ struct PolicyNetworks {
 class Compilation {
  public:
   /// Bytes of the rules that named ports make: one for each number that a pod gives to such a port,
-  /// with all its peers. Sets of further numbers have pods, and no rule names them.
+  /// with all its peers. Sets of further numbers have pods, and no rule names them. Also of the
+  /// addresses of nodes.
   static constexpr size_t kMostBytes = size_t{1} << 20;
 
   /// Borrows all but the name. `networks` is nullopt for interface eth0.
-  Compilation(const PodSets& sets, std::string name_space, const NetworkPolicy& policy,
-              const std::optional<PolicyNetworks>& networks);
+  Compilation(const PodSets& sets, const PolicyNodes& nodes, std::string name_space,
+              const NetworkPolicy& policy, const std::optional<PolicyNetworks>& networks);
 
   using Uses = std::map<PodSetUse, PodChoice>;
   /// The sets that the policy's named ports divide. `sets` has to know of them before Run.
   [[nodiscard]] Uses Splits() const;
   /// The policy as sets. Numbers of named ports beyond kMostBytes allow nothing, and rules that
-  /// deny or pass on deny all ports instead.
+  /// deny or pass on deny all ports instead. A rule whose nodes are too many allows nothing, or
+  /// denies everything.
   [[nodiscard]] CompiledPolicy Run();
 
   /// The sets that Run has named as a whole.
@@ -51,6 +54,7 @@ class Compilation {
   PodSet Whole(const PodChoice& choice);
   [[nodiscard]] static PolicyRule Begin(const NetworkPolicyRule& rule, PodSet subject);
   void AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled);
+  [[nodiscard]] bool AddNodes(const NetworkPolicyRule& rule, PolicyRule& compiled);
   void AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
   void AddDenial(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
   void AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
@@ -59,11 +63,12 @@ class Compilation {
                                                                 const PortName& port);
 
   const PodSets& sets_;
+  const PolicyNodes& nodes_;
   const std::string name_space_;
   const NetworkPolicy& policy_;
   const std::optional<PolicyNetworks>& networks_;
   Uses wholes_;
-  size_t bytes_ = 0;  ///< of rules of numbers
+  size_t bytes_ = 0;  ///< that count for kMostBytes
   bool has_more_parts_ = false;
 };
 

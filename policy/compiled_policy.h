@@ -24,7 +24,7 @@ enum class TrafficDirection { kIngress, kEgress };
 enum class PolicyAction { kAllow, kDeny, kPass };
 
 /// Admins' policies are asked first, NetworkPolicies next. The baseline is asked about pods that no
-/// NetworkPolicy isolates.
+/// NetworkPolicy isolates. What it passes on is allowed.
 enum class PolicyTier { kAdmin, kNetwork, kBaseline };
 
 /// Ports of one protocol.
@@ -54,7 +54,7 @@ struct PolicyRule {
 /// A NetworkPolicy as sets of pods (networking.k8s.io/v1). Sets of a MultiNetworkPolicy
 /// (k8s.cni.cncf.io/v1beta1) have members on its networks alone. Pods that a policy isolates in a
 /// direction lose the traffic of that direction that no rule allows. An admin's policy
-/// (policy.networking.k8s.io/v1alpha1) isolates nothing, and the first rule that matches counts.
+/// (policy.networking.k8s.io) isolates nothing, and the first rule that matches counts.
 struct CompiledPolicy {
   PodSet subject;  ///< the pods that the policy selects
   bool isolates_ingress = false;

@@ -36,6 +36,7 @@ struct NetworkPolicyRule {
   std::vector<PeerSelector> peers;
   std::vector<AddressBlock> blocks;  ///< without host bits
   std::vector<IpNetwork> networks;   ///< as PolicyRule's
+  std::vector<LabelSelector> nodes;  ///< their addresses are peers, too; only of admins' policies
   bool any_port = false;             ///< then `ports` and `named_ports` are empty
   std::vector<PortRange> ports;
   std::vector<PortName> named_ports;

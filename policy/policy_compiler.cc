@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/names.h"
-#include "policy/admin_policy.h"
 #include "policy/multi_network_policy.h"
 
 namespace kuryr::policy {
@@ -16,6 +15,11 @@ std::string WhyUnknown(const std::string& definition) {
   return std::string("$.metadata.annotations") + PathStep(kPolicyForAnnotation) +
          ": names NetworkAttachmentDefinition " + definition +
          ", which does not exist or cannot be read; create or mend it, or name another one";
+}
+
+bool NamesNodes(const NetworkPolicy& policy) {
+  return std::any_of(policy.rules.begin(), policy.rules.end(),
+                     [](const NetworkPolicyRule& rule) { return !rule.nodes.empty(); });
 }
 
 }  // namespace
@@ -60,13 +64,13 @@ PolicyChanges PolicyCompiler::SetDefinition(const std::string& definition,
   return Finish(std::move(changes));
 }
 
-PolicyChanges PolicyCompiler::SetAdminPolicy(PolicyTier tier, const std::string& name,
+PolicyChanges PolicyCompiler::SetAdminPolicy(const AdminKind& kind, const std::string& name,
                                              const nlohmann::json& object) {
-  return Set(AdminPolicyKey(tier, name), "", DecodeAdminPolicy(object, tier));
+  return Set(AdminPolicyKey(kind, name), "", DecodeAdminPolicy(object, kind));
 }
 
-PolicyChanges PolicyCompiler::RemoveAdminPolicy(PolicyTier tier, const std::string& name) {
-  return Remove(AdminPolicyKey(tier, name));
+PolicyChanges PolicyCompiler::RemoveAdminPolicy(const AdminKind& kind, const std::string& name) {
+  return Remove(AdminPolicyKey(kind, name));
 }
 
 PolicyChanges PolicyCompiler::Set(const std::string& key, const std::string& name_space,
@@ -76,6 +80,11 @@ PolicyChanges PolicyCompiler::Set(const std::string& key, const std::string& nam
   if (!is_new && known->second.policy == policy) return changes;
   known->second.name_space = name_space;
   known->second.policy = std::move(policy);
+  if (NamesNodes(known->second.policy)) {
+    of_nodes_.insert(key);
+  } else {
+    of_nodes_.erase(key);
+  }
   if (is_new) changes.policies.emplace(key, known->second.compiled);
   Compile(key, changes);
   return Finish(std::move(changes));
@@ -87,6 +96,7 @@ PolicyChanges PolicyCompiler::Remove(const std::string& key) {
   if (known == policies_.end()) return changes;
   for (const PodSetUse& use : known->second.uses) sets_.StopUsing(use, key);
   policies_.erase(known);
+  of_nodes_.erase(key);
   changes.policies.emplace(key, std::nullopt);
   return Finish(std::move(changes));
 }
@@ -111,15 +121,28 @@ PolicyChanges PolicyCompiler::RemoveNamespace(const std::string& name) {
   return Finish();
 }
 
+PolicyChanges PolicyCompiler::SetNode(const std::string& name, PolicyNode node) {
+  return nodes_.Set(name, std::move(node)) ? CompileOfNodes() : PolicyChanges();
+}
+
+PolicyChanges PolicyCompiler::RemoveNode(const std::string& name) {
+  return nodes_.Remove(name) ? CompileOfNodes() : PolicyChanges();
+}
+
+PolicyChanges PolicyCompiler::CompileOfNodes() {
+  PolicyChanges changes;
+  for (const std::string& key : of_nodes_) Compile(key, changes);
+  return Finish(std::move(changes));
+}
+
 PolicyChanges PolicyCompiler::Finish(PolicyChanges changes) {
   for (const std::string& key : sets_.TakeChangedPolicies()) Compile(key, changes);
   changes.pods = sets_.TakeChangedMembers();
   return changes;
 }
 
-std::string AdminPolicyKey(PolicyTier tier, const std::string& name) {
-  return (tier == PolicyTier::kAdmin ? "AdminNetworkPolicy/" : "BaselineAdminNetworkPolicy/") +
-         name;
+std::string AdminPolicyKey(const AdminKind& kind, const std::string& name) {
+  return std::string(kind.kind) + "/" + name;
 }
 
 std::string MultiPolicyKey(const std::string& name_space, const std::string& name) {
@@ -146,7 +169,7 @@ std::optional<PolicyNetworks> PolicyCompiler::NetworksOf(const NetworkPolicy& po
 void PolicyCompiler::Compile(const std::string& key, PolicyChanges& changes) {
   Known& known = policies_.at(key);
   const auto networks = NetworksOf(known.policy);
-  Compilation compilation(sets_, known.name_space, known.policy, networks);
+  Compilation compilation(sets_, nodes_, known.name_space, known.policy, networks);
   Compilation::Uses uses = compilation.Splits();
   for (const auto& [use, choice] : uses) sets_.Use(use, choice, key);
   CompiledPolicy compiled = compilation.Run();
@@ -163,7 +186,9 @@ void PolicyCompiler::Compile(const std::string& key, PolicyChanges& changes) {
   std::string error = known.policy.problem;
   if (error.empty() && networks && networks->unknown) error = WhyUnknown(*networks->unknown);
   if (error.empty() && compilation.has_more_parts())
-    error = "$.spec: its named ports have more numbers than a policy may have";
+    error =
+        "$.spec: its named ports have more numbers, or its nodes more addresses, than a policy may "
+        "have";
   const bool is_same = known.compiled == compiled && known.error == error;
   if (is_same && !changes.policies.contains(key)) return;
   known.compiled = std::move(compiled);

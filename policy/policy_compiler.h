@@ -7,10 +7,12 @@
 #include <set>
 #include <string>
 
+#include "policy/admin_policy.h"
 #include "policy/compilation.h"
 #include "policy/compiled_policy.h"
 #include "policy/network_policy.h"
 #include "policy/pod_sets.h"
+#include "policy/policy_node.h"
 #include "policy/policy_pod.h"
 
 namespace kuryr::policy {
@@ -36,14 +38,19 @@ class PolicyCompiler {
   /// cannot be read.
   PolicyChanges SetDefinition(const std::string& definition,
                               const std::optional<std::string>& network);
-  /// An AdminNetworkPolicy or a BaselineAdminNetworkPolicy, as SetPolicy.
-  PolicyChanges SetAdminPolicy(PolicyTier tier, const std::string& name,
+  /// An admin's policy, as SetPolicy.
+  PolicyChanges SetAdminPolicy(const AdminKind& kind, const std::string& name,
                                const nlohmann::json& object);
-  PolicyChanges RemoveAdminPolicy(PolicyTier tier, const std::string& name);
+  PolicyChanges RemoveAdminPolicy(const AdminKind& kind, const std::string& name);
   PolicyChanges SetPod(PolicyPod pod);
   PolicyChanges RemovePod(const std::string& uid);
   PolicyChanges SetNamespace(const std::string& name, Labels labels);
   PolicyChanges RemoveNamespace(const std::string& name);
+  PolicyChanges SetNode(const std::string& name, PolicyNode node);
+  PolicyChanges RemoveNode(const std::string& name);
+
+  /// Whether a policy names nodes. Its rules have the addresses of those that are set.
+  [[nodiscard]] bool names_nodes() const noexcept { return !of_nodes_.empty(); }
 
   /// How often a pod, or a namespace, was compared with a selector: the work done.
   [[nodiscard]] uint64_t comparisons() const noexcept { return sets_.comparisons(); }
@@ -60,16 +67,19 @@ class PolicyCompiler {
   PolicyChanges Set(const std::string& key, const std::string& name_space, NetworkPolicy policy);
   PolicyChanges Remove(const std::string& key);
   void Compile(const std::string& key, PolicyChanges& changes);
+  [[nodiscard]] PolicyChanges CompileOfNodes();
   [[nodiscard]] std::optional<PolicyNetworks> NetworksOf(const NetworkPolicy& policy) const;
   [[nodiscard]] PolicyChanges Finish(PolicyChanges changes = PolicyChanges());
 
   PodSets sets_;
+  PolicyNodes nodes_;
   std::map<std::string, Known> policies_;           ///< as PolicyChanges has them
+  std::set<std::string> of_nodes_;                  ///< policies that name nodes
   std::map<std::string, std::string> definitions_;  ///< their networks
 };
 
 /// The key of an admin's policy in PolicyChanges. Names of namespaces have no capital letters.
-[[nodiscard]] std::string AdminPolicyKey(PolicyTier tier, const std::string& name);
+[[nodiscard]] std::string AdminPolicyKey(const AdminKind& kind, const std::string& name);
 /// The key of a MultiNetworkPolicy in PolicyChanges.
 [[nodiscard]] std::string MultiPolicyKey(const std::string& name_space, const std::string& name);
 

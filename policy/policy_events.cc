@@ -17,15 +17,17 @@ PolicyChanges Compile(PolicyCompiler& compiler, const watcher::WatchEvent& event
     return is_there ? compiler.SetMultiPolicy(event.name_space, event.name, *event.object)
                     : compiler.RemoveMultiPolicy(event.name_space, event.name);
   }
-  if (event.kind == "AdminNetworkPolicy" || event.kind == "BaselineAdminNetworkPolicy") {
-    const PolicyTier tier =
-        event.kind == "AdminNetworkPolicy" ? PolicyTier::kAdmin : PolicyTier::kBaseline;
-    return is_there ? compiler.SetAdminPolicy(tier, event.name, *event.object)
-                    : compiler.RemoveAdminPolicy(tier, event.name);
+  if (const AdminKind* kind = FindAdminKind(event.kind)) {
+    return is_there ? compiler.SetAdminPolicy(*kind, event.name, *event.object)
+                    : compiler.RemoveAdminPolicy(*kind, event.name);
   }
   if (event.kind == "Namespace") {
     return is_there ? compiler.SetNamespace(event.name, LabelsOf(*event.object))
                     : compiler.RemoveNamespace(event.name);
+  }
+  if (event.kind == "Node") {
+    return is_there ? compiler.SetNode(event.name, PolicyNodeOf(*event.object))
+                    : compiler.RemoveNode(event.name);
   }
   if (event.kind != "Pod") return {};
   auto pod = is_there ? PolicyPodOf(*event.object) : std::nullopt;

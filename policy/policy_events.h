@@ -6,8 +6,8 @@
 
 namespace kuryr::policy {
 
-/// Tells the compiler of a Pod, a Namespace or a policy of any kind, as a watch tells it. Other
-/// kinds change nothing.
+/// Tells the compiler of a Pod, a Namespace, a Node or a policy of any kind, as a watch tells it.
+/// Other kinds change nothing.
 [[nodiscard]] PolicyChanges Compile(PolicyCompiler& compiler, const watcher::WatchEvent& event);
 
 }  // namespace kuryr::policy

@@ -37,6 +37,7 @@ void SortOnce(NetworkPolicyRule& rule) {
   SortOnce(rule.peers);
   SortOnce(rule.blocks);
   SortOnce(rule.networks);
+  SortOnce(rule.nodes);
   SortOnce(rule.ports);
   SortOnce(rule.named_ports);
 }

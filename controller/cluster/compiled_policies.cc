@@ -26,11 +26,14 @@ std::optional<std::string> NetworkIn(const watcher::WatchEvent& event) {
 std::vector<std::pair<watcher::KeyFn, std::string>> CompiledPolicies::Consumes() const {
   std::vector<std::pair<watcher::KeyFn, std::string>> kinds = {
       {watcher::ObjectKind, "NetworkPolicy"},
-      {watcher::ObjectKind, "AdminNetworkPolicy"},
-      {watcher::ObjectKind, "BaselineAdminNetworkPolicy"},
       {watcher::ObjectKind, "Namespace"},
       {watcher::ObjectKind, "Pod"}};
-  if (!has_multi_) return kinds;
+  if (kinds_.admins) {
+    kinds.emplace_back(watcher::ObjectKind, "Node");
+    for (const policy::AdminKind& admins : policy::kAdminKinds)
+      kinds.emplace_back(watcher::ObjectKind, admins.kind);
+  }
+  if (!kinds_.multi) return kinds;
   kinds.emplace_back(watcher::ObjectKind, "MultiNetworkPolicy");
   kinds.emplace_back(watcher::ObjectKind, "NetworkAttachmentDefinition");
   return kinds;

@@ -22,9 +22,13 @@ class CompiledPolicies : public watcher::EventConsumer {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  /// Without `has_multi`, MultiNetworkPolicies are passed over. `wake` is called with the key of a
-  /// policy that has another error, whatever changed it.
-  CompiledPolicies(bool has_multi, Wake wake) : has_multi_(has_multi), wake_(std::move(wake)) {}
+  /// The kinds that are compiled beside NetworkPolicies.
+  struct Kinds {
+    bool multi = false;   ///< MultiNetworkPolicies
+    bool admins = false;  ///< admins' policies
+  };
+  /// `wake` is called with the key of a policy that has another error, whatever changed it.
+  CompiledPolicies(Kinds kinds, Wake wake) : kinds_(kinds), wake_(std::move(wake)) {}
 
   /// Tells `enforcer` of all policies and pods, and of each later change. The caller has read all
   /// policies, namespaces and pods. `enforcer` is borrowed, and may be null.
@@ -41,7 +45,7 @@ class CompiledPolicies : public watcher::EventConsumer {
  private:
   [[nodiscard]] policy::PolicyChanges Compile(const watcher::WatchEvent& event) REQUIRES(mutex_);
 
-  const bool has_multi_;
+  const Kinds kinds_;
   const Wake wake_;
   mutable Mutex mutex_;
   PolicyEnforcer* enforcer_ GUARDED_BY(mutex_) = nullptr;

@@ -74,8 +74,11 @@ class Listing {
           verdicts_.Apply(compiler_.SetMultiPolicy(event.name_space, event.name, *event.object));
         });
     if (!has_admins) return;
-    ListAdmins(survey, "adminnetworkpolicies", policy::PolicyTier::kAdmin);
-    ListAdmins(survey, "baselineadminnetworkpolicies", policy::PolicyTier::kBaseline);
+    for (const policy::AdminKind& kind : policy::kAdminKinds) ListAdmins(survey, kind);
+    if (!compiler_.names_nodes()) return;
+    List(survey, "/api/v1/nodes", [&](const WatchEvent& event) {
+      verdicts_.Apply(compiler_.SetNode(event.name, policy::PolicyNodeOf(*event.object)));
+    });
   }
 
   [[nodiscard]] const policy::PolicyVerdicts& verdicts() const noexcept { return verdicts_; }
@@ -108,11 +111,10 @@ class Listing {
     }
   }
 
-  void ListAdmins(Survey& survey, const std::string& resource, policy::PolicyTier tier) {
-    ListIfAny(survey, "/apis/policy.networking.k8s.io/v1alpha1/" + resource,
-              [&](const WatchEvent& event) {
-                verdicts_.Apply(compiler_.SetAdminPolicy(tier, event.name, *event.object));
-              });
+  void ListAdmins(Survey& survey, const policy::AdminKind& kind) {
+    ListIfAny(survey, kind.path(), [&](const WatchEvent& event) {
+      verdicts_.Apply(compiler_.SetAdminPolicy(kind, event.name, *event.object));
+    });
   }
 
   void AddDefinition(const WatchEvent& event) {

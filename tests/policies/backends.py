@@ -9,7 +9,7 @@ from ovn.central import NORTHBOUND
 from ovn.controlled_pods import ControlledPods
 from ovn.node import make_node
 from policies import facts_of_ovn
-from policies.admin_chance import DEFINITIONS, KINDS, PATH, definition
+from policies.admin_chance import define
 from policies.local_cluster import LocalCluster
 from policies.policy_chance import CIDRS
 
@@ -34,13 +34,6 @@ POLICY_OPTIONS = "[kubernetes]\npod_security_groups_driver = policy\n"
 NEUTRON_SECONDS = 120
 
 
-def define_admins_policies(cluster):
-    for plural in KINDS:
-        cluster.insist("POST", DEFINITIONS, definition(plural))
-    for plural in KINDS:
-        cluster.api.wait_for(f"{PATH}/{plural}")
-
-
 def require(missing):
     if missing:
         raise Skipped(f"not installed: {', '.join(missing)}; tests/packages test ovn neutron brings them")
@@ -51,7 +44,7 @@ class Local:
 
     def __init__(self, facts, chosen):
         with facts.fact("two nodes in routed pools, with kuryr-controller and kuryr-daemon", basis=True):
-            self.cluster = LocalCluster(chosen, define_admins_policies)
+            self.cluster = LocalCluster(chosen, define)
 
     def state_own_facts(self, facts, pods):
         """Facts of this backend alone. pods: PolicedPods without policies."""
@@ -74,7 +67,7 @@ class OnOvn:
     def __init__(self, facts, chosen):
         with facts.fact("a node on OVN, with kuryr-controller and kuryr-daemon", basis=True):
             require(central.find_missing())
-            self.cluster = ControlledPods(chosen, make_node(chosen.plugin, chosen.daemon), OVN, define=define_admins_policies)
+            self.cluster = ControlledPods(chosen, make_node(chosen.plugin, chosen.daemon), OVN, define=define)
 
     def state_own_facts(self, facts, pods):
         facts_of_ovn.check(facts, pods)

@@ -8,7 +8,7 @@ from harness.expectation import expect
 from harness.process import REPOSITORY
 from policies.policed_pods import PolicedPods
 from policies.policy_chance import CIDRS, Pod
-from policies.policy_reading import allowed
+from policies.policy_reading import Cluster, allowed
 
 PAGE = Path(REPOSITORY / "docs/policy-examples.md")
 EXAMPLES = 10
@@ -43,7 +43,7 @@ def pod_of(namespace, name, labels, served):
 
 def expect_example(pods, example):
     policies = [each for block in re.findall(r"```yaml\n(.*?)```", example, re.S) for each in yaml.safe_load_all(block)]
-    wanted = allowed(policies, [], pods.namespaces, pods.pods, pods.all_ways())
+    wanted = allowed(Cluster(policies, [], pods.namespaces, {}), pods.pods, pods.all_ways())
     said = SENTENCE.findall(example)
     expect({does for _, does, *_ in said} >= {"reaches"} and len(said) > 1, "the page says too little")
     for source, does, target, protocol, port in said:

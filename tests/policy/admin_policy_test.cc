@@ -16,13 +16,13 @@ const json kAllPods = {{"namespaces", json::object()}};
 
 json Rule(const char* action) { return {{"action", action}, {"from", {kAllPods}}}; }
 
-NetworkPolicy Decode(const json& spec, PolicyTier tier = PolicyTier::kAdmin) {
-  return DecodeAdminPolicy({{"spec", spec}}, tier);
+NetworkPolicy Decode(const json& spec, const AdminKind& kind = kAdminPolicy) {
+  return DecodeAdminPolicy({{"spec", spec}}, kind);
 }
 
 /// The policy whose only rule is for what pods receive.
-NetworkPolicy DecodeRule(const json& rule, PolicyTier tier = PolicyTier::kAdmin) {
-  return Decode({{"priority", 1}, {"subject", kAllPods}, {"ingress", {rule}}}, tier);
+NetworkPolicy DecodeRule(const json& rule, const AdminKind& kind = kAdminPolicy) {
+  return Decode({{"priority", 1}, {"subject", kAllPods}, {"ingress", {rule}}}, kind);
 }
 
 void ExpectDenial(const NetworkPolicyRule& rule) {
@@ -54,7 +54,7 @@ TEST(AdminPolicyTest, OtherRulesThatAreNotUnderstoodDenyAll) {
 }
 
 TEST(AdminPolicyTest, BaselineHasNoPass) {
-  ExpectDenial(DecodeRule(Rule("Pass"), PolicyTier::kBaseline).rules.at(0));
+  ExpectDenial(DecodeRule(Rule("Pass"), kBaselinePolicy).rules.at(0));
   EXPECT_EQ(DecodeRule(Rule("Pass")).rules.at(0).action, PolicyAction::kPass);
 }
 
@@ -111,7 +111,7 @@ class AdminPolicyOfPodsTest : public PolicyTest {
     const json rule = {
         {"action", "Deny"}, {"from", {kAllPods}}, {"ports", {{{"namedPort", "http"}}}}};
     cluster_.Apply(compiler_.SetAdminPolicy(
-        PolicyTier::kAdmin, "deny",
+        kAdminPolicy, "deny",
         {{"spec", {{"priority", 1}, {"subject", kAllPods}, {"ingress", {rule}}}}}));
   }
 };

@@ -146,28 +146,44 @@ bool ApiWords::May(const ApiPacket& packet, bool is_ingress) const {
                                        : NetworkPoliciesOnSending(packet, is_isolated);
     return is_allowed || !is_isolated;
   }
-  std::multimap<int, const json*> admins;  // of one priority: by name
-  for (const auto& [name, policy] : objects_.admins)
-    admins.emplace(policy["spec"]["priority"].get<int>(), &policy);
-  for (const auto& [priority, policy] : admins) {
-    const std::string action = ActionOf(*policy, packet, is_ingress);
-    if (action == "Pass") break;
-    if (!action.empty()) return action == "Allow";
-  }
+  const std::string action = ActionIn("Admin", packet, is_ingress);
+  if (action == "Accept" || action == "Deny") return action == "Accept";
   const bool is_allowed = is_ingress ? NetworkPoliciesOnReceiving(packet, is_isolated)
                                      : NetworkPoliciesOnSending(packet, is_isolated);
   if (is_isolated) return is_allowed;
-  for (const auto& [name, policy] : objects_.baselines) {
-    const std::string action = ActionOf(policy, packet, is_ingress);
-    if (!action.empty()) return action == "Allow";
+  return ActionIn("Baseline", packet, is_ingress) != "Deny";
+}
+
+std::string ApiWords::ActionIn(const std::string& tier, const ApiPacket& packet,
+                               bool is_ingress) const {
+  std::multimap<int, const json*> admins;  // of one priority: by kind and name
+  for (const auto& [name, policy] : objects_.admins) {
+    const json& spec = policy["spec"];
+    const bool is_old_baseline = policy["kind"] == "BaselineAdminNetworkPolicy";
+    const std::string old = is_old_baseline ? "Baseline" : "Admin";
+    if (spec.value("tier", old) == tier)
+      admins.emplace(is_old_baseline ? 1001 : spec["priority"].get<int>(), &policy);
   }
-  return true;
+  for (const auto& [priority, policy] : admins) {
+    const std::string action = ActionOf(*policy, packet, is_ingress);
+    if (!action.empty()) return action == "Allow" ? "Accept" : action;
+  }
+  return "";
 }
 
 bool ApiWords::IsOneOf(const json& pods, const std::string& address) const {
   if (pods.contains("networks")) {
     for (const json& network : pods["networks"]) {
       if (IsIn(network, address)) return true;
+    }
+    return false;
+  }
+  if (pods.contains("nodes")) {
+    for (const auto& [name, node] : objects_.nodes) {
+      if (!Selects(pods["nodes"], LabelsIn(node))) continue;
+      for (const json& own : node["status"]["addresses"]) {
+        if (own["address"] == address) return true;
+      }
     }
     return false;
   }
@@ -181,9 +197,18 @@ bool ApiWords::IsOneOf(const json& pods, const std::string& address) const {
 }
 
 bool ApiWords::IsAdminPort(const json& port, const ApiPacket& packet) const {
-  if (port.contains("namedPort"))
-    return packet.protocol != "ICMP" &&
-           IsPort({{"port", port["namedPort"]}, {"protocol", packet.protocol}}, packet);
+  for (const char* named : {"namedPort", "destinationNamedPort"}) {
+    if (port.contains(named))
+      return packet.protocol != "ICMP" &&
+             IsPort({{"port", port[named]}, {"protocol", packet.protocol}}, packet);
+  }
+  for (const auto& [name, protocol] : {std::pair("tcp", "TCP"), {"udp", "UDP"}, {"sctp", "SCTP"}}) {
+    if (!port.contains(name)) continue;
+    const json& own = port[name]["destinationPort"];
+    if (packet.protocol != protocol) return false;
+    if (own.contains("number")) return own["number"] == packet.port;
+    return own["range"]["start"] <= packet.port && packet.port <= own["range"]["end"];
+  }
   const json& numbers = port.contains("portNumber") ? port["portNumber"] : port["portRange"];
   if (numbers["protocol"] != packet.protocol) return false;
   if (port.contains("portNumber")) return numbers["port"] == packet.port;
@@ -197,17 +222,18 @@ std::string ApiWords::ActionOf(const json& policy, const ApiPacket& packet, bool
   if (!spec.contains(key)) return "";
   for (const json& rule : spec[key]) {
     bool is_addressed = false;
-    bool is_chosen = is_ingress;  // A named port means nothing at a network.
+    bool is_chosen = is_ingress;  // A named port means nothing at addresses.
     for (const json& peer : rule[is_ingress ? "from" : "to"]) {
       if (!IsOneOf(peer, is_ingress ? packet.from : packet.to)) continue;
       is_addressed = true;
-      is_chosen = is_chosen || !peer.contains("networks");
+      is_chosen = is_chosen || peer.contains("namespaces") || peer.contains("pods");
     }
     if (!is_addressed) continue;
-    if (!rule.contains("ports")) return rule["action"];
-    for (const json& port : rule["ports"]) {
-      if (IsAdminPort(port, packet) && (is_chosen || !port.contains("namedPort")))
-        return rule["action"];
+    const char* const ports = policy["kind"] == "ClusterNetworkPolicy" ? "protocols" : "ports";
+    if (!rule.contains(ports)) return rule["action"];
+    for (const json& port : rule[ports]) {
+      const bool is_named = port.contains("namedPort") || port.contains("destinationNamedPort");
+      if (IsAdminPort(port, packet) && (is_chosen || !is_named)) return rule["action"];
     }
   }
   return "";

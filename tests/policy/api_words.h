@@ -12,11 +12,11 @@ struct ApiObjects {
   std::map<std::string, nlohmann::json> namespaces;  ///< by name
   /// By UID; status.podIP is IPv4. status.networks has the address on each additional network.
   std::map<std::string, nlohmann::json> pods;
-  std::map<std::string, nlohmann::json> policies;   ///< by NAMESPACE/NAME
-  std::map<std::string, nlohmann::json> admins;     ///< AdminNetworkPolicies, by name
-  std::map<std::string, nlohmann::json> baselines;  ///< BaselineAdminNetworkPolicies, by name
-  std::map<std::string, nlohmann::json> multis;     ///< MultiNetworkPolicies, by NAMESPACE/NAME
-  std::map<std::string, std::string> definitions;   ///< networks, by NAMESPACE/NAME
+  std::map<std::string, nlohmann::json> nodes;     ///< by name
+  std::map<std::string, nlohmann::json> policies;  ///< by NAMESPACE/NAME
+  std::map<std::string, nlohmann::json> admins;    ///< admins' policies, by KIND/NAME
+  std::map<std::string, nlohmann::json> multis;    ///< MultiNetworkPolicies, by NAMESPACE/NAME
+  std::map<std::string, std::string> definitions;  ///< networks, by NAMESPACE/NAME
 };
 
 /// A packet as the API speaks of it.
@@ -29,8 +29,8 @@ struct ApiPacket {
 };
 
 /// The words of the API on NetworkPolicies, MultiNetworkPolicies and admins' policies, read again
-/// for each packet (k8s.io/api networking/v1, sigs.k8s.io/network-policy-api v1alpha1, Network
-/// Plumbing Working Group's multi-networkpolicy v1beta1).
+/// for each packet (k8s.io/api networking/v1, sigs.k8s.io/network-policy-api v1alpha1 and
+/// v1alpha2, Network Plumbing Working Group's multi-networkpolicy v1beta1).
 /// It shares no code with the compiler, and is as slow as it is simple.
 class ApiWords {
  public:
@@ -55,7 +55,9 @@ class ApiWords {
   [[nodiscard]] bool May(const ApiPacket& packet, bool is_ingress) const;
   [[nodiscard]] bool NetworkPoliciesOnReceiving(const ApiPacket& packet, bool& is_isolated) const;
   [[nodiscard]] bool NetworkPoliciesOnSending(const ApiPacket& packet, bool& is_isolated) const;
-  /// The action of the first rule that matches; "" for none.
+  /// The action of the tier's first rule that matches; "" for none.
+  [[nodiscard]] std::string ActionIn(const std::string& tier, const ApiPacket& packet,
+                                     bool is_ingress) const;
   [[nodiscard]] std::string ActionOf(const nlohmann::json& policy, const ApiPacket& packet,
                                      bool is_ingress) const;
   [[nodiscard]] bool IsOneOf(const nlohmann::json& pods, const std::string& address) const;

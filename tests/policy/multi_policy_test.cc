@@ -187,7 +187,7 @@ TEST_F(MultiPolicyTest, PoliciesOfEth0AreNotForAdditionalNetworks) {
   Set(kDeny);
   const json denial = json::parse(R"({"spec": {"priority": 1, "subject": {"namespaces": {}},
       "ingress": [{"action": "Deny", "from": [{"namespaces": {}}]}]}})");
-  cluster_.Apply(compiler_.SetAdminPolicy(PolicyTier::kAdmin, "all", denial));
+  cluster_.Apply(compiler_.SetAdminPolicy(kAdminPolicy, "all", denial));
 
   EXPECT_FALSE(PassesOn("", "team/web", "team/db"));
   EXPECT_TRUE(PassesOn("san", "team/web", "team/db"));
@@ -196,7 +196,7 @@ TEST_F(MultiPolicyTest, PoliciesOfEth0AreNotForAdditionalNetworks) {
 TEST_F(MultiPolicyTest, AdminsAllowanceIsNotForAdditionalNetworks) {
   const json allowance = json::parse(R"({"spec": {"priority": 1, "subject": {"namespaces": {}},
       "ingress": [{"action": "Allow", "from": [{"namespaces": {}}]}]}})");
-  cluster_.Apply(compiler_.SetAdminPolicy(PolicyTier::kAdmin, "all", allowance));
+  cluster_.Apply(compiler_.SetAdminPolicy(kAdminPolicy, "all", allowance));
 
   SetFor("storage", kDeny);
 

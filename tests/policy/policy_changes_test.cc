@@ -131,9 +131,9 @@ TEST_F(PolicyChangesTest, OfMoreNumbersThanAPolicyMayHaveTellTheError) {
         {{"podSelector", {{"matchLabels", {{"app", std::to_string(i)}}}}}});
   }
   const PolicyChanges changes = compiler_.SetPolicy("team", "p", {{"spec", spec}});
-  EXPECT_THAT(changes.errors,
-              ElementsAre(Pair(
-                  "team/p", "$.spec: its named ports have more numbers than a policy may have")));
+  EXPECT_THAT(changes.errors, ElementsAre(Pair("team/p",
+                                               "$.spec: its named ports have more numbers, or its "
+                                               "nodes more addresses, than a policy may have")));
   EXPECT_THAT(changes.policies.at("team/p").value().rules, Not(IsEmpty()));
 }
 

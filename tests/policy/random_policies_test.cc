@@ -18,7 +18,8 @@ using nlohmann::json;
 constexpr size_t kPods = 12;
 constexpr size_t kNamespaces = 4;
 constexpr size_t kPolicies = 10;  ///< at a time, at most
-constexpr size_t kAdmins = 5;     ///< the first is the baseline
+constexpr size_t kNodes = 3;
+constexpr size_t kAdmins = 7;
 
 struct Protocol {
   const char* compiled;  ///< the compiler's word for the protocol
@@ -111,21 +112,39 @@ class RandomPoliciesTest : public ::testing::Test {
     RemoveMulti(random_.Number(kPolicies));
   }
   void SetAdmin(size_t i) {
-    const bool is_baseline = i == 0;
+    const AdminKind& kind = KindOf(i);
     const std::string name = std::to_string(i);
-    const json object = {{"spec", random_.AdminSpec(is_baseline)}};
-    (is_baseline ? objects_.baselines : objects_.admins)[name] = object;
-    const PolicyChanges changes = compiler_.SetAdminPolicy(TierOf(i), name, object);
+    const json object = {{"kind", kind.kind}, {"spec", random_.AdminSpec(kind.kind)}};
+    objects_.admins[AdminPolicyKey(kind, name)] = object;
+    const PolicyChanges changes = compiler_.SetAdminPolicy(kind, name, object);
     EXPECT_TRUE(changes.errors.empty()) << object << json(changes.errors);
     cluster_.Apply(changes);
   }
   void RemoveAdmin(size_t i) {
-    const std::string name = std::to_string(i);
-    (i == 0 ? objects_.baselines : objects_.admins).erase(name);
-    cluster_.Apply(compiler_.RemoveAdminPolicy(TierOf(i), name));
+    objects_.admins.erase(AdminPolicyKey(KindOf(i), std::to_string(i)));
+    cluster_.Apply(compiler_.RemoveAdminPolicy(KindOf(i), std::to_string(i)));
   }
-  static PolicyTier TierOf(size_t i) { return i == 0 ? PolicyTier::kBaseline : PolicyTier::kAdmin; }
+  static const AdminKind& KindOf(size_t i) {
+    if (i == 0) return kBaselinePolicy;
+    return i < 3 ? kAdminPolicy : kClusterPolicy;
+  }
+  /// Its addresses are those of two pods.
+  void ChangeNode(size_t i) {
+    const std::string name = "node" + std::to_string(i);
+    if (random_.Chance(30)) {
+      objects_.nodes.erase(name);
+      cluster_.Apply(compiler_.RemoveNode(name));
+      return;
+    }
+    json object = {{"metadata", {{"labels", random_.NodeLabels()}}}};
+    for (int own = 0; own < 2; ++own)
+      object["status"]["addresses"].push_back(
+          {{"type", "InternalIP"}, {"address", AddressOf(random_.Number(kPods))}});
+    objects_.nodes[name] = object;
+    cluster_.Apply(compiler_.SetNode(name, PolicyNodeOf(object)));
+  }
   void ChangeAdmins() {
+    if (random_.Chance(20)) return ChangeNode(random_.Number(kNodes));
     if (random_.Chance(60)) return SetAdmin(random_.Number(kAdmins));
     RemoveAdmin(random_.Number(kAdmins));
   }
@@ -190,7 +209,7 @@ class RandomPoliciesTest : public ::testing::Test {
     }
   }
   [[nodiscard]] json Objects() const {
-    return {objects_.policies, objects_.admins, objects_.baselines, objects_.multis,
+    return {objects_.policies, objects_.admins, objects_.nodes, objects_.multis,
             objects_.definitions};
   }
 
@@ -208,10 +227,12 @@ class RandomPoliciesTest : public ::testing::Test {
     }
     for (const auto& [name, network] : objects_.definitions)
       cluster.Apply(compiler.SetDefinition(name, network));
-    for (const auto& [name, policy] : objects_.admins)
-      cluster.Apply(compiler.SetAdminPolicy(PolicyTier::kAdmin, name, policy));
-    for (const auto& [name, policy] : objects_.baselines)
-      cluster.Apply(compiler.SetAdminPolicy(PolicyTier::kBaseline, name, policy));
+    for (const auto& [key, policy] : objects_.admins) {
+      cluster.Apply(compiler.SetAdminPolicy(*FindAdminKind(policy["kind"]),
+                                            key.substr(key.find('/') + 1), policy));
+    }
+    for (const auto& [name, node] : objects_.nodes)
+      cluster.Apply(compiler.SetNode(name, PolicyNodeOf(node)));
     for (const auto& [uid, pod] : objects_.pods)
       cluster.Apply(compiler.SetPod(PolicyPodOf(pod).value()));
     for (const auto& [name, object] : objects_.namespaces)

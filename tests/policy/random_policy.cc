@@ -15,6 +15,11 @@ const std::vector<RandomPolicy::Choices>& RandomPolicy::OfNamespaces() {
   return kChoices;
 }
 
+const std::vector<RandomPolicy::Choices>& RandomPolicy::OfNodes() {
+  static const std::vector<Choices> kChoices = {{"zone", {"one", "two"}}, {"edge", {"yes"}}};
+  return kChoices;
+}
+
 std::string RandomPolicy::DefinitionNames() {
   std::string names;
   for (size_t i = 1 + Number(2); i > 0; --i) {
@@ -26,6 +31,7 @@ std::string RandomPolicy::DefinitionNames() {
 
 json RandomPolicy::PodLabels() { return Labels(OfPods()); }
 json RandomPolicy::NamespaceLabels() { return Labels(OfNamespaces()); }
+json RandomPolicy::NodeLabels() { return Labels(OfNodes()); }
 
 json RandomPolicy::Labels(const std::vector<Choices>& all) {
   json labels = json::object();
@@ -146,29 +152,45 @@ json RandomPolicy::AdminPort() {
   }
 }
 
-json RandomPolicy::AdminRule(const char* peers_key, bool is_baseline) {
-  json rule = {{"action", is_baseline ? OneOf<const char*>({"Allow", "Deny"})
-                                      : OneOf<const char*>({"Allow", "Deny", "Pass", "Pass"})}};
-  for (size_t i = 1 + Number(2); i > 0; --i) {
-    if (*peers_key == 't' && Chance(40)) {
-      rule[peers_key].push_back({{"networks",
-                                  {OneOf<const char*>({"0.0.0.0/0", "10.0.0.0/8", "10.0.2.1/32",
-                                                       "192.0.2.0/24", "10.0.0.0/15"})}}});
-    } else {
-      rule[peers_key].push_back(AdminPods());
-    }
-  }
+json RandomPolicy::Protocol() {
+  if (Chance(30)) return {{"destinationNamedPort", OneOf<const char*>({"http", "dns", "alt"})}};
+  const int first = OneOf({53, 80, 81, 8080});
+  const json port = Chance(50)
+                        ? json{{"number", first}}
+                        : json{{"range", {{"start", first}, {"end", first + OneOf({1, 8000})}}}};
+  return {{OneOf<const char*>({"tcp", "udp", "sctp"}), {{"destinationPort", port}}}};
+}
+
+json RandomPolicy::AdminPeer(bool is_egress) {
+  if (is_egress && Chance(30))
+    return {{"networks",
+             {OneOf<const char*>(
+                 {"0.0.0.0/0", "10.0.0.0/8", "10.0.2.1/32", "192.0.2.0/24", "10.0.0.0/15"})}}};
+  if (is_egress && Chance(30)) return {{"nodes", Selector(OfNodes())}};
+  return AdminPods();
+}
+
+json RandomPolicy::AdminRule(const char* peers_key, const std::string& kind) {
+  const bool is_cluster = kind == "ClusterNetworkPolicy";
+  const char* const allow = is_cluster ? "Accept" : "Allow";
+  json rule = {{"action", kind == "BaselineAdminNetworkPolicy"
+                              ? OneOf<const char*>({allow, "Deny"})
+                              : OneOf<const char*>({allow, "Deny", "Pass", "Pass"})}};
+  for (size_t i = 1 + Number(2); i > 0; --i)
+    rule[peers_key].push_back(AdminPeer(*peers_key == 't'));
   if (Chance(40)) {
-    for (size_t i = 1 + Number(2); i > 0; --i) rule["ports"].push_back(AdminPort());
+    for (size_t i = 1 + Number(2); i > 0; --i)
+      rule[is_cluster ? "protocols" : "ports"].push_back(is_cluster ? Protocol() : AdminPort());
   }
   return rule;
 }
 
-json RandomPolicy::AdminSpec(bool is_baseline) {
+json RandomPolicy::AdminSpec(const std::string& kind) {
   json spec = {{"subject", AdminPods()}};
-  if (!is_baseline) spec["priority"] = OneOf({0, 5, 10, 1000});
-  for (size_t i = Number(4); i > 0; --i) spec["ingress"].push_back(AdminRule("from", is_baseline));
-  for (size_t i = Number(4); i > 0; --i) spec["egress"].push_back(AdminRule("to", is_baseline));
+  if (kind == "ClusterNetworkPolicy") spec["tier"] = OneOf<const char*>({"Admin", "Baseline"});
+  if (kind != "BaselineAdminNetworkPolicy") spec["priority"] = OneOf({0, 5, 10, 1000});
+  for (size_t i = Number(4); i > 0; --i) spec["ingress"].push_back(AdminRule("from", kind));
+  for (size_t i = Number(4); i > 0; --i) spec["egress"].push_back(AdminRule("to", kind));
   return spec;
 }
 

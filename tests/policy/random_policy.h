@@ -14,12 +14,13 @@ class RandomPolicy {
   explicit RandomPolicy(unsigned seed) : engine_(seed) {}
 
   [[nodiscard]] nlohmann::json Spec();
-  /// The spec of an AdminNetworkPolicy, or of a BaselineAdminNetworkPolicy.
-  [[nodiscard]] nlohmann::json AdminSpec(bool is_baseline);
+  /// The spec of an admin's policy of this kind.
+  [[nodiscard]] nlohmann::json AdminSpec(const std::string& kind);
   /// The annotation policy-for of a MultiNetworkPolicy.
   [[nodiscard]] std::string DefinitionNames();
   [[nodiscard]] nlohmann::json PodLabels();
   [[nodiscard]] nlohmann::json NamespaceLabels();
+  [[nodiscard]] nlohmann::json NodeLabels();
   /// A pod's spec.containers.
   [[nodiscard]] nlohmann::json Containers();
 
@@ -38,6 +39,7 @@ class RandomPolicy {
   };
   static const std::vector<Choices>& OfPods();
   static const std::vector<Choices>& OfNamespaces();
+  static const std::vector<Choices>& OfNodes();
 
   [[nodiscard]] nlohmann::json Labels(const std::vector<Choices>& all);
   [[nodiscard]] nlohmann::json Selector(const std::vector<Choices>& all);
@@ -45,8 +47,10 @@ class RandomPolicy {
   [[nodiscard]] nlohmann::json Port();
   [[nodiscard]] nlohmann::json Rule(const char* peers_key);
   [[nodiscard]] nlohmann::json AdminPods();
+  [[nodiscard]] nlohmann::json AdminPeer(bool is_egress);
   [[nodiscard]] nlohmann::json AdminPort();
-  [[nodiscard]] nlohmann::json AdminRule(const char* peers_key, bool is_baseline);
+  [[nodiscard]] nlohmann::json Protocol();
+  [[nodiscard]] nlohmann::json AdminRule(const char* peers_key, const std::string& kind);
   void AddRules(nlohmann::json& spec, const char* key, const char* peers_key);
 
   std::mt19937 engine_;

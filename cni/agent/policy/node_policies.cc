@@ -106,26 +106,31 @@ void NodePolicies::Stop() {
 }
 
 std::vector<std::pair<watcher::KeyFn, std::string>> NodePolicies::Consumes() const {
-  return {{watcher::ObjectKind, "NetworkPolicy"},
-          {watcher::ObjectKind, "AdminNetworkPolicy"},
-          {watcher::ObjectKind, "BaselineAdminNetworkPolicy"},
-          {watcher::ObjectKind, "Namespace"},
-          {watcher::ObjectKind, "Pod"}};
+  std::vector<std::pair<watcher::KeyFn, std::string>> kinds = {
+      {watcher::ObjectKind, "NetworkPolicy"},
+      {watcher::ObjectKind, "Namespace"},
+      {watcher::ObjectKind, "Node"},
+      {watcher::ObjectKind, "Pod"}};
+  for (const policy::AdminKind& admins : policy::kAdminKinds)
+    kinds.emplace_back(watcher::ObjectKind, admins.kind);
+  return kinds;
 }
 
 void NodePolicies::Watch(Watched what) {
   using Mode = watcher::WatchMode;
   if (watched_ >= what) return;
-  watched_ = what;
-  if (what == Watched::kPolicies) {
+  const auto begins = [&](Watched level) { return watched_ < level && level <= what; };
+  if (begins(Watched::kPolicies)) {
     watcher_->Add("/apis/networking.k8s.io/v1/networkpolicies", Mode::kSet);
-    for (const char* kind : {"adminnetworkpolicies", "baselineadminnetworkpolicies"})
-      watcher_->Add(std::string("/apis/policy.networking.k8s.io/v1alpha1/") + kind,
-                    Mode::kOptionalSet);
-  } else {
+    for (const policy::AdminKind& kind : policy::kAdminKinds)
+      watcher_->Add(kind.path(), Mode::kOptionalSet);
+  }
+  if (begins(Watched::kPods)) {
     watcher_->Add("/api/v1/namespaces", Mode::kSet);
     watcher_->Add("/api/v1/pods", Mode::kSet);
   }
+  if (begins(Watched::kNodes)) watcher_->Add("/api/v1/nodes", Mode::kSet);
+  watched_ = what;
   watcher_->CatchUp([this, what] { OnListed(what); });
 }
 
@@ -143,8 +148,13 @@ void NodePolicies::OnListed(Watched what) {
   const MutexLock lock(mutex_);
   listed_ = std::max(listed_, what);
   watch_failure_.clear();
-  if (!policies_.policies().empty()) Watch(Watched::kAll);
+  WatchWhatPoliciesName();
   Wake();
+}
+
+void NodePolicies::WatchWhatPoliciesName() {
+  if (policies_.policies().empty()) return;
+  Watch(compiler_.names_nodes() ? Watched::kNodes : Watched::kPods);
 }
 
 bool NodePolicies::IsComplete() const { return listed_ == watched_; }
@@ -155,7 +165,7 @@ void NodePolicies::Handle(const watcher::WatchEvent& event) {
   const policy::PolicyChanges changes = policy::Compile(compiler_, event);
   policies_.Apply(changes);
   for (const auto& [member, sets] : changes.pods) sets_.SetSets(member, sets);
-  if (!changes.policies.empty() && listed_ != Watched::kNothing) Watch(Watched::kAll);
+  if (!changes.policies.empty() && listed_ != Watched::kNothing) WatchWhatPoliciesName();
   Wake();
 }
 

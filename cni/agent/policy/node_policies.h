@@ -28,8 +28,9 @@ namespace kuryr::cni {
 
 /// Enforces NetworkPolicies and admins' policies on pods for which the node forwards: each one's
 /// packets pass the node's kernel, since its link has only its own address. Watches policies from
-/// the first such pod on, and the cluster's pods and namespaces from the first policy on. A thread
-/// keeps the kernel's filter; it stays when the process ends. Thread-safe but for Start and Stop.
+/// the first such pod on, the cluster's pods and namespaces from the first policy on, and nodes
+/// from the first policy on that names some. A thread keeps the kernel's filter; it stays when the
+/// process ends. Thread-safe but for Start and Stop.
 class NodePolicies : public watcher::EventConsumer {
  public:
   /// Everything is borrowed.
@@ -57,7 +58,7 @@ class NodePolicies : public watcher::EventConsumer {
 
  private:
   /// What is watched. Until all of that is listed, no filter would be right.
-  enum class Watched { kNothing, kPolicies, kAll };
+  enum class Watched { kNothing, kPolicies, kPods, kNodes };
 
   struct LocalPod {
     std::string uid;
@@ -69,6 +70,7 @@ class NodePolicies : public watcher::EventConsumer {
   void LearnPod(const watcher::WatchEvent& event) REQUIRES(mutex_);
   void LearnAddresses(const std::string& uid) REQUIRES(mutex_);
   void Watch(Watched what) REQUIRES(mutex_);
+  void WatchWhatPoliciesName() REQUIRES(mutex_);
   void OnListed(Watched what) EXCLUDES(mutex_);
   void OnFailure(const std::exception& failure) EXCLUDES(mutex_);
   [[nodiscard]] bool IsComplete() const REQUIRES(mutex_);

@@ -33,7 +33,8 @@ class CompiledPoliciesTest : public ::testing::Test {
   }
 
   std::vector<std::string> woken_;
-  CompiledPolicies policies_{true, [this](const std::string& key) { woken_.push_back(key); }};
+  CompiledPolicies policies_{{.multi = true, .admins = true},
+                             [this](const std::string& key) { woken_.push_back(key); }};
   Enforcer enforcer_;
   const json namespace_ = {{"kind", "Namespace"}, {"metadata", {{"name", "team"}}}};
   const json pod_ = json::parse(R"({"kind": "Pod", "metadata": {"namespace": "team", "name": "a",
@@ -57,7 +58,7 @@ TEST_F(CompiledPoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
 
 TEST_F(CompiledPoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
   policies_.StartTelling(&enforcer_);
-  for (const char* kind : {"AdminNetworkPolicy", "BaselineAdminNetworkPolicy"}) {
+  for (const auto& [kind, api_version, plural, tier] : policy::kAdminKinds) {
     json policy = json::parse(R"({"metadata": {"name": "default"}, "spec": {"priority": 5,
         "subject": {"namespaces": {}}, "ingress": [{"action": "Log", "from": []}]}})");
     policy["kind"] = kind;

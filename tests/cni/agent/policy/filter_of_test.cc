@@ -19,12 +19,12 @@ using binding::FilterRule;
 using nlohmann::json;
 using policy::Labels;
 using policy::PolicyChanges;
-using policy::PolicyTier;
 using policy::Traffic;
 using policy::TrafficEnd;
 
 constexpr size_t kPods = 10;
 constexpr size_t kNamespaces = 3;
+constexpr const policy::AdminKind& kAdmins = policy::kClusterPolicy;
 
 Labels AsLabels(const json& object) { return object.get<Labels>(); }
 
@@ -129,13 +129,14 @@ class FilterOfTest : public ::testing::Test {
       case 0:
         return SetPod(random_.Number(kPods));
       case 1:
-        return Apply(compiler_.SetAdminPolicy(PolicyTier::kAdmin, name,
-                                              {{"spec", random_.AdminSpec(false)}}));
+        return Apply(
+            compiler_.SetAdminPolicy(kAdmins, name, {{"spec", random_.AdminSpec(kAdmins.kind)}}));
       case 2:
-        return Apply(compiler_.SetAdminPolicy(PolicyTier::kBaseline, "default",
-                                              {{"spec", random_.AdminSpec(true)}}));
+        return Apply(
+            compiler_.SetNode(name, {.labels = AsLabels(random_.NodeLabels()),
+                                     .addresses = {{AddressOf(random_.Number(kPods)), 32}}}));
       case 3:
-        return Apply(random_.Chance(50) ? compiler_.RemoveAdminPolicy(PolicyTier::kAdmin, name)
+        return Apply(random_.Chance(50) ? compiler_.RemoveAdminPolicy(kAdmins, name)
                                         : compiler_.RemovePolicy(NameOf(i % kNamespaces), name));
       default:
         return Apply(

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr size_t kNamespaces = 3;
 constexpr size_t kPods = 9;
 constexpr size_t kPolicies = 6;
-constexpr size_t kAdmins = 5;  ///< the first is the baseline
+constexpr size_t kAdmins = 7;
 
 /// Policies of all tiers as rows, beside what they say.
 class AdminRowsTest : public ::testing::Test {
@@ -56,7 +56,11 @@ class AdminRowsTest : public ::testing::Test {
     Apply(compiler_.SetPolicy("n0", name, {{"spec", spec}}));
   }
   void SetAdmin(const std::string& name, const json& spec) {
-    Apply(compiler_.SetAdminPolicy(policy::PolicyTier::kAdmin, name, {{"spec", spec}}));
+    Apply(compiler_.SetAdminPolicy(policy::kAdminPolicy, name, {{"spec", spec}}));
+  }
+  static const policy::AdminKind& KindOf(size_t i) {
+    if (i == 0) return policy::kBaselinePolicy;
+    return i < 3 ? policy::kAdminPolicy : policy::kClusterPolicy;
   }
   /// The subject of a namespace's pods.
   json OnlyOf(const std::string& name_space) {
@@ -66,12 +70,11 @@ class AdminRowsTest : public ::testing::Test {
   }
   void ChangeSomething() {
     const size_t i = random_.Number(kAdmins);
-    const policy::PolicyTier tier =
-        i == 0 ? policy::PolicyTier::kBaseline : policy::PolicyTier::kAdmin;
+    const policy::AdminKind& kind = KindOf(i);
     const size_t policy = random_.Number(kPolicies);
-    switch (random_.Number(6)) {
+    switch (random_.Number(7)) {
       case 0:
-        return Apply(compiler_.RemoveAdminPolicy(tier, std::to_string(i)));
+        return Apply(compiler_.RemoveAdminPolicy(kind, std::to_string(i)));
       case 1:
         return Apply(compiler_.RemovePolicy(NameOf(policy % kNamespaces), std::to_string(policy)));
       case 2:
@@ -79,9 +82,13 @@ class AdminRowsTest : public ::testing::Test {
       case 3:
         return Apply(compiler_.SetPolicy(NameOf(policy % kNamespaces), std::to_string(policy),
                                          {{"spec", random_.Spec()}}));
+      case 4:
+        return Apply(compiler_.SetNode("node" + std::to_string(i % 2),
+                                       {.labels = LabelsFrom(random_.NodeLabels()),
+                                        .addresses = {{End(i).address.value(), 32}}}));
       default:
-        return Apply(compiler_.SetAdminPolicy(tier, std::to_string(i),
-                                              {{"spec", random_.AdminSpec(i == 0)}}));
+        return Apply(compiler_.SetAdminPolicy(kind, std::to_string(i),
+                                              {{"spec", random_.AdminSpec(kind.kind)}}));
     }
   }
   void ExpectNoDifference() {
@@ -185,7 +192,7 @@ TEST_F(AdminRowsTest, WithoutPoliciesNoRowIsLeft) {
       "pass",
       {{"priority", 1}, {"subject", all}, {"ingress", {{{"action", "Pass"}, {"from", {all}}}}}});
   SetPolicy("p", {{"podSelector", json::object()}});
-  Apply(compiler_.RemoveAdminPolicy(policy::PolicyTier::kAdmin, "pass"));
+  Apply(compiler_.RemoveAdminPolicy(policy::kAdminPolicy, "pass"));
   Apply(compiler_.RemovePolicy("n0", "p"));
 
   EXPECT_TRUE(judge_.rows().empty());
