@@ -45,6 +45,7 @@ class Family:
     def later_service(self, number):
         return str(ip_network(self.later_services)[number])
 
+
 FAMILIES = {4: Family("192.0.2.", 24, "10.244.0.0/16", "10.96.0.0/16", "10.97.0.0/24"),
             6: Family("2001:db8:2::", 64, "fd00:244::/56", "fd00:96::/112", "fd00:97::/112")}
 launcher.PROGRAMS["controller"] = "kuryr-controller"
