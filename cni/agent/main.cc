@@ -138,12 +138,17 @@ int main(int argc, char** argv) {
   const service::CommandLine removal =
       line.AddCommand("remove-node-network",
                       "takes back what [node_network] made of this node, where no agent runs");
+  service::CommandLine policy = line.AddCommand(
+      "policy", "what this node has of the policies of one of its pods: chains and sets");
+  std::string pod;
+  policy.Add("POD", pod, "NAMESPACE/NAME").Require();
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
     const service::CommonOptions& options = line.options();
     const auto socket = [&] { return StatusSocketOf(LoadAgentSocket(options.config_files)); };
     if (const auto* wanted = line.status()) return PrintStatus(socket(), *wanted);
     if (const auto* question = line.health()) return PrintHealth(socket(), *question);
+    if (policy.IsGiven()) return PrintPolicies(socket(), pod);
     if (removal.IsGiven()) {
       RemoveNodeNetwork(options);
       return 0;
