@@ -111,6 +111,9 @@ class RouteSocket {
   /// Removes a route of the main table with this destination, protocol, metric and these next hops,
   /// through the link of this index. False when there is none.
   bool RemoveRoute(int link, const std::vector<LinkRoute>& next_hops);
+  /// Has the kernel ask anew for the MAC of an address on the link of this index, and drops packets
+  /// that wait for it. False when it did not know or seek that neighbour.
+  bool ForgetNeighbour(int link, const IpAddress& address);
   /// nullopt without a route.
   [[nodiscard]] std::optional<FoundRoute> FindRoute(const IpAddress& destination);
 

@@ -175,6 +175,19 @@ std::optional<int> RouteSocket::FindOutputLink(const IpAddress& destination) {
   return NumberIn<int>(nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof(rtmsg), RTA_OIF));
 }
 
+bool RouteSocket::ForgetNeighbour(int link, const IpAddress& address) {
+  const std::string what = "forget neighbour " + address.ToString();
+  NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_DELNEIGH, 0));
+  ndmsg header{.ndm_family = static_cast<uint8_t>(FamilyOf(address)), .ndm_ifindex = link};
+  CheckNl(nlmsg_append(request.get(), &header, sizeof header, NLMSG_ALIGNTO), what);
+  CheckNl(nla_put(request.get(), NDA_DST, static_cast<int>(address.size()), address.bytes.data()),
+          what);
+  const NlAnswer answer = Transact(*socket_, *request, what);
+  if (answer.error == ENOENT) return false;
+  CheckAnswer(answer, what);
+  return true;
+}
+
 std::optional<FoundRoute> RouteSocket::FindRoute(const IpAddress& destination) {
   const std::string what = "find the route to " + destination.ToString();
   const NlAnswer answer =

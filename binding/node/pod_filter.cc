@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "binding/netlink/nft_query.h"
 #include "binding/netlink/nl_transaction.h"
+#include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {
 namespace {
@@ -41,7 +42,7 @@ std::string Named(std::string_view name, IpFamily family) {
 }
 
 std::string SetName(const std::string& set, IpFamily family) {
-  return Named("pods-" + DigestOf(set), family);
+  return Named(NameOfSet(set), family);
 }
 
 /// Of one family: std::set has IPv4 first.
@@ -159,12 +160,6 @@ std::set<std::string> SetsOf(const FilterChain& chain) {
   return sets;
 }
 
-std::set<std::string> SetsOf(const Filter& filter) {
-  std::set<std::string> sets;
-  for (const auto& [name, chain] : filter.chains) sets.merge(SetsOf(chain));
-  return sets;
-}
-
 void AddSet(NftBatch& batch, const std::string& set, const Addresses& addresses) {
   for (const IpFamily family : kFamilies) {
     batch.AddNamedSet(SetName(set, family), family);
@@ -246,12 +241,27 @@ std::vector<std::string> NotesOf(const FilterChain& chain) {
   return notes;
 }
 
-/// Whether the maps lead from these addresses to chains.
-bool HasJumps(const Way& way, const std::map<IpAddress, std::string>& jumps) {
+/// The addresses that the map of the way leads from.
+std::set<IpAddress> AddressesOfJumps(const Way& way) {
   std::set<IpAddress> there;
   for (const IpFamily family : kFamilies)
     there.merge(AddressesIn(kPolicyTable, Named(way.map, family), kFilterWhat));
-  return std::ranges::equal(there, jumps, {}, {}, &std::pair<const IpAddress, std::string>::first);
+  return there;
+}
+
+using Jumps = std::map<IpAddress, std::string>;
+
+bool HasJumps(const Way& way, const Jumps& jumps) {
+  return std::ranges::equal(AddressesOfJumps(way), jumps, {}, {}, &Jumps::value_type::first);
+}
+
+bool HasChains(const std::map<std::string, std::vector<std::string>>& notes,
+               const FilterChains& chains) {
+  return std::ranges::all_of(chains, [&](const auto& chain) {
+    const auto found = notes.find(chain.first);
+    return chain.second.rules.empty() ||
+           (found != notes.end() && found->second == NotesOf(chain.second));
+  });
 }
 
 }  // namespace
@@ -262,6 +272,24 @@ std::string NameOf(const FilterChain& chain) {
   return (chain.pod == PacketEnd::kSource ? "sent-" : "received-") + DigestOf(text);
 }
 
+std::string NameOfSet(const std::string& set) { return "pods-" + DigestOf(set); }
+
+std::set<std::string> SetsOf(const Filter& filter) {
+  std::set<std::string> sets;
+  for (const auto& [name, chain] : filter.chains) sets.merge(SetsOf(chain));
+  return sets;
+}
+
+bool IsInKernel(const Filter& filter) {
+  if (filter.empty()) return true;
+  const auto has = [](const Way& way, const Jumps& jumps) {
+    return jumps.empty() ||
+           std::ranges::includes(AddressesOfJumps(way), jumps, {}, {}, &Jumps::value_type::first);
+  };
+  return HasChains(NotesOfTable(kPolicyTable, kFilterWhat), filter.chains) &&
+         has(kSent, filter.senders) && has(kReceived, filter.receivers);
+}
+
 bool PodFilter::IsThere() const {
   if (!is_known_) return true;
   const auto notes = NotesOfTable(kPolicyTable, kFilterWhat);
@@ -269,12 +297,7 @@ bool PodFilter::IsThere() const {
   const bool has_hooks =
       std::ranges::all_of(std::array{kSent.chain, kReceived.chain, kToNode},
                           [&](const char* chain) { return notes.contains(chain); });
-  const bool has_chains = std::ranges::all_of(filter_.chains, [&](const auto& chain) {
-    const auto found = notes.find(chain.first);
-    return chain.second.rules.empty() ||
-           (found != notes.end() && found->second == NotesOf(chain.second));
-  });
-  return has_hooks && has_chains && HasJumps(kSent, filter_.senders) &&
+  return has_hooks && HasChains(notes, filter_.chains) && HasJumps(kSent, filter_.senders) &&
          HasJumps(kReceived, filter_.receivers);
 }
 
@@ -344,6 +367,12 @@ void PodFilter::Change(const Filter& wanted, const AddressesOf& addresses_of,
     set = sets_.erase(set);
   }
   if (!batch.empty()) CheckAnswer(batch.Commit(kFilterWhat), kFilterWhat);
+}
+
+void DropWaitingPackets(const std::set<IpAddress>& pod) {
+  RouteSocket host;
+  for (const IpAddress& address : pod)
+    if (const auto link = host.FindOutputLink(address)) host.ForgetNeighbour(*link, address);
 }
 
 bool RemovePodFilter() {

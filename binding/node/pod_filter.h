@@ -64,6 +64,14 @@ struct Filter {
 /// The chain's name in the kernel. Chains of one name are alike, so none ever changes.
 [[nodiscard]] std::string NameOf(const FilterChain& chain);
 
+/// How the names of a set's two sets in the kernel begin; "-4" or "-6" follows.
+[[nodiscard]] std::string NameOfSet(const std::string& set);
+/// The sets that rules name.
+[[nodiscard]] std::set<std::string> SetsOf(const Filter& filter);
+/// Whether the kernel has these chains, and leads each of these addresses to its chain's map. It
+/// may have more. Throws std::system_error.
+[[nodiscard]] bool IsInKernel(const Filter& filter);
+
 /// Keeps a Filter in the kernel, in the namespace of the thread that calls it. Each change is one
 /// transaction, so packets meet the filter before or after it. Replies of connections that passed,
 /// ICMP's errors about them and packets of a pod to itself always pass. Not thread-safe.
@@ -93,6 +101,10 @@ class PodFilter {
   Filter filter_;
   std::map<std::string, Addresses> sets_;
 };
+
+/// Drops the packets that have passed the filter and wait until a pod that is not plugged yet tells
+/// its MAC: they came before the pod had its chain. Throws std::system_error.
+void DropWaitingPackets(const std::set<IpAddress>& pod);
 
 /// Removes the table. False when there was none. Throws std::system_error.
 bool RemovePodFilter();

@@ -136,15 +136,19 @@ int main(int argc, char** argv) {
                             .status = "Show what the running agent knows of its pods",
                             .pod = "this one's way from its interface to the bridge",
                             .ready = "pods can be plugged now"});
-  const service::CommandLine removal =
-      line.AddCommand("remove-node-network",
-                      "Undo what [node_network] made on this node, where no agent runs");
+  const service::CommandLine removal = line.AddCommand(
+      "remove-node-network", "Undo what [node_network] made on this node, where no agent runs");
+  service::CommandLine policy =
+      line.AddCommand("policy", "Show what this node enforces of the policies of one of its pods");
+  std::string pod;
+  policy.Add("POD", pod, "NAMESPACE/NAME").Require();
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
     const service::CommonOptions& options = line.options();
     const auto socket = [&] { return StatusSocketOf(LoadAgentSocket(options.config_files)); };
     if (const auto* wanted = line.status()) return PrintStatus(socket(), *wanted);
     if (const auto* question = line.health()) return PrintHealth(socket(), *question);
+    if (policy.IsGiven()) return PrintPolicies(socket(), pod);
     if (removal.IsGiven()) {
       RemoveNodeNetwork(options);
       return 0;

@@ -190,4 +190,10 @@ int PrintHealth(const std::string& socket, const std::string& wanted) {
   return reply.status == 0 ? 0 : 1;
 }
 
+int PrintPolicies(const std::string& socket, const std::string& pod) {
+  const AgentReply reply = QueryAgent(socket, "policy", pod, 20s);
+  std::printf("%s\n", reply.out.c_str());
+  return reply.status == 0 ? 0 : 1;
+}
+
 }  // namespace kuryr::cni

@@ -6,7 +6,7 @@
 
 namespace kuryr::cni {
 
-// Both ask the agent at `socket` (StatusSocketOf), and throw std::runtime_error when none answers.
+// These ask the agent at `socket` (StatusSocketOf), and throw std::runtime_error when none answers.
 
 /// `kuryr-daemon status`: writes to stdout what the agent says of its pods, or of `wanted`'s pod
 /// and its path to the bridge. The exit status: 1 when anything of it is not as it should be.
@@ -15,5 +15,9 @@ namespace kuryr::cni {
 /// `kuryr-daemon health`: writes to stdout whether the agent is `wanted` ("alive" or "ready"):
 /// "ok", or why not. The exit status: 0 or 1.
 [[nodiscard]] int PrintHealth(const std::string& socket, const std::string& wanted);
+
+/// `kuryr-daemon policy`: writes to stdout what the node has of the policies of a pod. The exit
+/// status: 1 when that is not in effect, or no such pod is there.
+[[nodiscard]] int PrintPolicies(const std::string& socket, const std::string& pod);
 
 }  // namespace kuryr::cni

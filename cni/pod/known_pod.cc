@@ -56,17 +56,13 @@ const json& Annotation(const json& pod, std::string_view key) {
   return MemberAt(MemberAt(MemberAt(pod, "metadata"), "annotations"), key);
 }
 
-/// Reads the manifest's hash of mirrors alone: another pod could name the UID of an earlier pod
-/// there.
 PlannedPod ReadPod(const watcher::WatchEvent& event, VifSource source) {
   PlannedPod pod{.name_space = event.name_space,
                  .name = event.name,
                  .uid = event.uid,
-                 .manifest_hash = {},
+                 .manifest_hash = ManifestHashOf(*event.object),
                  .plan = nullptr,
                  .plan_mark = 0};
-  const json& hash = Annotation(*event.object, kConfigHash);
-  if (hash.is_string() && IsMirrorPod(*event.object)) pod.manifest_hash = hash;
   const json& mark = Annotation(*event.object, vif::kPlannedAnnotation);
   if (mark.is_string())
     pod.plan_mark = std::hash<std::string_view>()(mark.get_ref<const std::string&>());
@@ -105,6 +101,11 @@ bool IsMirrorPod(const json& pod) {
   return !Annotation(pod, "kubernetes.io/config.mirror").is_null() &&
          std::any_of(owners.begin(), owners.end(),
                      [](const json& owner) { return StringAt(owner, "kind") == "Node"; });
+}
+
+std::string ManifestHashOf(const json& pod) {
+  const json& hash = Annotation(pod, kConfigHash);
+  return hash.is_string() && IsMirrorPod(pod) ? hash.get<std::string>() : std::string();
 }
 
 bool operator==(const PlannedPod& left, const PlannedPod& right) {

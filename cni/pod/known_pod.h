@@ -45,6 +45,9 @@ struct PodPlan {
 /// mirror's owner is a node, and it has the annotation config.mirror. That annotation cannot be
 /// added later, and no kubelet runs a pod that has it.
 [[nodiscard]] bool IsMirrorPod(const nlohmann::json& pod);
+/// The hash of a mirror's manifest: the static pod's UID at the runtime. Empty for every other pod,
+/// which could name the UID of an earlier pod there.
+[[nodiscard]] std::string ManifestHashOf(const nlohmann::json& pod);
 
 /// A pod as far as an ADD needs it. Copies share the plan, which never changes.
 struct PlannedPod {

@@ -45,6 +45,7 @@ class Local:
     def __init__(self, facts, chosen):
         with facts.fact("two nodes in routed pools, with kuryr-controller and kuryr-daemon", basis=True):
             self.cluster = LocalCluster(chosen, define)
+        self.explain = self.cluster.explain
 
     def state_own_facts(self, facts, pods):
         """Facts of this backend alone. pods: PolicedPods without policies."""
@@ -62,7 +63,7 @@ class Local:
 
 
 class OnOvn:
-    policies, has_admins = 30, True
+    policies, has_admins, explain = 30, True, None
 
     def __init__(self, facts, chosen):
         with facts.fact("a node on OVN, with kuryr-controller and kuryr-daemon", basis=True):
@@ -82,7 +83,7 @@ class OnOvn:
 
 
 class OnNeutron:
-    policies, has_admins = 10, False
+    policies, has_admins, explain = 10, False, None
 
     def __init__(self, facts, chosen):
         with facts.fact("the machine has a Neutron", basis=True):

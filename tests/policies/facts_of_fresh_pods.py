@@ -18,14 +18,15 @@ LOCKED, FLOOD = "locked", "flood"
 DENY = {"metadata": {"name": "deny"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}}
 PATH = f"/apis/networking.k8s.io/v1/namespaces/{LOCKED}/networkpolicies"
 PORT = 9
-# The first addresses of the pods' networks, of which every pod gets one of each family.
-TARGETS = [*(("10.44.0.%d" % number, 4) for number in range(2, 64)), *((f"fd00:44::{number:x}", 6) for number in range(2, 64))]
+# Of the pods' networks, in which every pod gets an address of each family; each node has a block with backend local.
+TARGETS = [*((f"10.44.0.{number}", 4) for number in range(2, 48)),
+           *((f"fd00:44:0:0:{block}::{number:x}", 6) for block in range(3) for number in range(2, 16))]
 PAUSE_SECONDS = 0.002
 ROUNDS_AFTER_ADD = 5
 TRIES = 2  # without the policy
 ETH_P_ALL = socket.htons(3)
 ETHERTYPES = {socket.htons(0x0800): 4, socket.htons(0x86DD): 6}
-CAPTURE_BYTES = 1 << 25
+SO_RCVBUFFORCE, CAPTURE_BYTES = 33, 1 << 25  # socket(7)
 
 
 class Sender(threading.Thread):
@@ -70,13 +71,13 @@ class Capture:
     def __init__(self, path):
         with network(path):
             self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, ETH_P_ALL)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUFFORCE, CAPTURE_BYTES)
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, CAPTURE_BYTES)
         self.socket.setblocking(False)
 
     def packets_from(self, sources):
-        """How many came from these addresses; closes it."""
+        """How many came from these addresses since the last call."""
         count = 0
-        with contextlib.suppress(BlockingIOError), self.socket:
+        with contextlib.suppress(BlockingIOError):
             while True:
                 packet, (_, protocol, kind, *_) = self.socket.recvfrom(100)
                 family = ETHERTYPES.get(socket.htons(protocol))
@@ -84,6 +85,9 @@ class Capture:
                     source = packet[12:16] if family == 4 else packet[8:24]
                     count += socket.inet_ntop(FAMILIES[family], source) in sources
         return count
+
+    def close(self):
+        self.socket.close()
 
 
 class FreshPods:
@@ -102,24 +106,35 @@ class FreshPods:
         with network(self.cluster.path_of(name)):
             return Packets.listen(family, "UDP", PORT)
 
-    def live(self):
-        """A pod's life, always of the same name, on one node after the other: (packets of floods that came, datagrams that the floods'
-        pods got from it)."""
+    def live(self, is_open=False):
+        """A pod's life, on one node after the other: how many packets of the floods came, and how many of its datagrams the flooding pods
+        got. is_open: it lives until there are both."""
         number = next(self.numbers)
-        node = self.cluster.nodes[number % len(self.cluster.nodes)]
-        containers = [{"name": "main", "image": "pause"}]
-        sandbox = self.cluster.create_pod(LOCKED, {"name": "fresh"}, containers, node)
-        path = self.cluster.path_of(f"{LOCKED}/fresh")
-        capture, sender = Capture(path), Sender(path, f"fresh-{number}", self.addresses)
+        node, name = self.cluster.nodes[number % len(self.cluster.nodes)], f"fresh-{number}"
+        sandbox = self.cluster.create_pod(LOCKED, {"name": name}, [{"name": "main", "image": "pause"}], node)
+        path, counts, deadline = self.cluster.path_of(f"{LOCKED}/{name}"), [0, 0], time.monotonic() + self.cluster.patience
+        sources = {address for address, _ in self.addresses}
+        capture, sender = Capture(path), Sender(path, name, self.addresses)
+
+        def count():
+            counts[0] += capture.packets_from(sources)
+            counts[1] += self.received(name)
+
         try:
             sandbox.add().result()
             self.cluster.tell(sandbox)
             for each in (sender, *self.floods):
                 each.wait_rounds(ROUNDS_AFTER_ADD)
-            self.cluster.end_pod(LOCKED, "fresh")
+            count()
+            while is_open and not all(counts) and time.monotonic() < deadline:
+                time.sleep(PAUSE_SECONDS)
+                count()
+            self.cluster.end_pod(LOCKED, name)
         finally:
             sender.stop()
-        return capture.packets_from({address for address, _ in self.addresses}), self.received(f"fresh-{number}")
+        count()
+        capture.close()
+        return counts
 
     def received(self, name):
         count = 0
@@ -145,7 +160,7 @@ def check(facts, cluster, count):
     """cluster: ControlledPods without pods; count: how many lives."""
     with facts.fact("without policies, a new pod gets what others send to its address, and they get what it sends", basis=True):
         pods = FreshPods(cluster)
-        lives = [pods.live() for _ in range(TRIES * len(cluster.nodes))]
+        lives = [pods.live(is_open=True) for _ in range(TRIES * len(cluster.nodes))]
         expect(all(min(each) > 0 for each in lives), json.dumps(lives))
     with facts.fact(f"{count} pods come and go under a policy that denies everything: no packet enters or leaves one, not even the first"):
         pods.deny()

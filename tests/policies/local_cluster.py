@@ -22,7 +22,7 @@ enabled = true
 service_cidrs = {NETWORK['service_cidrs']}
 [pool:pods]
 cidr = {', '.join(CIDRS.values())}
-node_prefix = 28, 124
+node_prefix = 28, 80
 default = true
 rest = 1
 """
@@ -52,6 +52,11 @@ class LocalCluster(ControlledPods):
             self.api.patch(f"/api/v1/nodes/{host.name}/status", {"status": {"addresses": addresses}})
         return [kuryr_node(kuryr_target(chosen.plugin), self.api, chosen.daemon, host, node_network=NETWORK,
                            cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS}) for host in self.hosts]
+
+    def explain(self, pod):
+        """What the pod's node says of its policies."""
+        agent = self.sandboxes[pod].node.agent
+        return agent.host.run(agent.program, "--config-file", agent.conf, "policy", pod)
 
     @contextlib.contextmanager
     def disturbed(self, number):

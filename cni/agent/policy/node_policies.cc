@@ -4,18 +4,17 @@
 #include <chrono>
 #include <exception>
 #include <functional>
-#include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "binding/netlink/nft_events.h"
+#include "cni/agent/policy/policy_answer.h"
 #include "cni/agent/upkeep/event_thread.h"
 #include "cni/attachments/process.h"
 #include "cni/failure.h"
 #include "cni/protocol/error.h"
 #include "policy/policy_events.h"
 #include "policy/policy_pod.h"
-#include "vif/pod_vifs.h"
 
 namespace kuryr::cni {
 namespace {
@@ -24,32 +23,6 @@ using Clock = Deadline::Clock;
 
 /// After a change that the kernel refused.
 constexpr std::chrono::seconds kAgain{1};
-
-/// Whether the node forwards for the interface: its link has no network.
-bool IsRouted(const IpNetwork& address) {
-  return address.prefix_length == 8 * address.address.size();
-}
-
-std::set<IpAddress> RoutedAddresses(const AttachmentRecord& record) {
-  std::set<IpAddress> addresses;
-  for (const vif::PodVif& vif : record.vifs) {
-    if (!vif.is_default) continue;
-    for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
-      if (IsRouted(address)) addresses.insert(address.address);
-  }
-  return addresses;
-}
-
-/// The addresses of a pod that runs; none of one that has ended, whose addresses another pod gets.
-std::set<IpAddress> ToldAddresses(const nlohmann::json& pod) {
-  std::set<IpAddress> addresses;
-  const nlohmann::json& status = MemberAt(pod, "status");
-  const std::string phase = StringAt(status, "phase");
-  if (phase == "Succeeded" || phase == "Failed") return addresses;
-  for (const nlohmann::json& entry : MemberAt(status, "podIPs"))
-    if (const auto address = IpAddress::Parse(StringAt(entry, "ip"))) addresses.insert(*address);
-  return addresses;
-}
 
 /// The attachments of this boot. Of two with one address, the newer one has it.
 std::vector<AttachmentRecord> OldestFirst(const AttachmentStore& attachments) {
@@ -161,7 +134,7 @@ bool NodePolicies::IsComplete() const { return listed_ == watched_; }
 
 void NodePolicies::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
-  if (event.kind == "Pod") LearnPod(event);
+  if (event.kind == "Pod") Take(addresses_.Learn(event, wanted_ + 1));
   const policy::PolicyChanges changes = policy::Compile(compiler_, event);
   policies_.Apply(changes);
   for (const auto& [member, sets] : changes.pods) sets_.SetSets(member, sets);
@@ -169,66 +142,61 @@ void NodePolicies::Handle(const watcher::WatchEvent& event) {
   Wake();
 }
 
-void NodePolicies::LearnPod(const watcher::WatchEvent& event) {
-  if (event.type == watcher::EventType::kDeleted) {
-    told_.erase(event.uid);
-    // A plugin that worked alone has not told of its DEL.
-    std::erase_if(local_, [&](const auto& pod) { return pod.second.uid == event.uid; });
-  } else if (MemberAt(MemberAt(*event.object, "spec"), "hostNetwork") != true) {
-    told_[event.uid] = ToldAddresses(*event.object);
-  }
-  LearnAddresses(event.uid);
-}
-
 /// The node knows the addresses of its own new pods before their status tells them.
-void NodePolicies::LearnAddresses(const std::string& uid) {
-  std::set<IpAddress> addresses;
-  if (const auto told = told_.find(uid); told != told_.end()) addresses = told->second;
-  for (const auto& [key, pod] : local_)
-    if (pod.uid == uid) addresses.insert(pod.addresses.begin(), pod.addresses.end());
-  sets_.SetAddressesOf(uid, addresses);
+void NodePolicies::Take(const PodAddresses::Uids& changed) {
+  for (const std::string& uid : changed) sets_.SetAddressesOf(uid, addresses_.Of(uid));
 }
 
 void NodePolicies::Learn(const AttachmentRecord& record) {
-  LocalPod pod = {.uid = record.pod_uid, .addresses = RoutedAddresses(record)};
-  if (pod.addresses.empty()) return;
-  const std::string key = ToString(record.key);
-  std::vector<std::string> changed = {pod.uid};
-  for (auto& [other, known] : local_) {
-    // The address has a new pod: the node was not told of the end of the former one.
-    if (other != key && std::erase_if(known.addresses, [&](const IpAddress& address) {
-                          return pod.addresses.contains(address);
-                        }) > 0)
-      changed.push_back(known.uid);
-  }
-  local_.insert_or_assign(key, std::move(pod));
-  for (const std::string& uid : changed) LearnAddresses(uid);
+  if (RoutedAddresses(record).empty()) return;
+  Take(addresses_.Plug(record));
   Watch(Watched::kPolicies);
   Wake();
 }
 
 void NodePolicies::Admit(const AttachmentRecord& record, const Deadline& deadline) {
-  if (!IsWanted() || RoutedAddresses(record).empty()) return;
+  const std::set<IpAddress> addresses = RoutedAddresses(record);
+  if (!IsWanted() || addresses.empty()) return;
+  if (AwaitEffect(record, deadline) >= Watched::kPods) binding::DropWaitingPackets(addresses);
+}
+
+NodePolicies::Watched NodePolicies::AwaitEffect(const AttachmentRecord& record,
+                                                const Deadline& deadline) {
   MutexLock lock(mutex_);
   Learn(record);
   const uint64_t change = wanted_;
   const std::stop_source never;
+  const auto is_in_effect = [&]() KURYR_TSA(requires_capability(mutex_)) {
+    return applied_ >= change && HasLabelsOf(record);
+  };
   changed_.wait_until(mutex_, never.get_token(), deadline.at,
-                      [&]() KURYR_TSA(requires_capability(mutex_)) { return applied_ >= change; });
-  if (applied_ >= change) return;
+                      [&]() KURYR_TSA(requires_capability(mutex_)) {
+                        return is_in_effect() || !addresses_.IsPlugged(record.key);
+                      });
+  if (!addresses_.IsPlugged(record.key))
+    throw CniError(ErrorCode::kUnknownContainer, "pod " + record.pod + " is gone",
+                   "it has ended while its policies were made");
+  if (is_in_effect()) return watched_;
   const std::string& failure = failure_.empty() ? watch_failure_ : failure_;
   throw CniError(ErrorCode::kTryAgainLater,
                  "the policies of pod " + record.pod + " are not in effect on this node yet",
-                 failure.empty() ? "policies, namespaces and pods are not listed yet" : failure);
+                 failure.empty()
+                     ? "the API server has not told of all policies, namespaces and pods"
+                     : failure);
+}
+
+/// Where no pods are watched, no policy selects one.
+bool NodePolicies::HasLabelsOf(const AttachmentRecord& record) const {
+  if (watched_ < Watched::kPods) return true;
+  const auto first_event = addresses_.FirstEventOf(record);
+  return first_event && applied_ >= *first_event;
 }
 
 void NodePolicies::Forget(const AttachmentKey& key) {
   const MutexLock lock(mutex_);
-  const auto pod = local_.find(ToString(key));
-  if (pod == local_.end()) return;
-  const std::string uid = pod->second.uid;
-  local_.erase(pod);
-  LearnAddresses(uid);
+  const PodAddresses::Uids changed = addresses_.Unplug(key);
+  if (changed.empty()) return;
+  Take(changed);
   Wake();
 }
 
@@ -268,16 +236,13 @@ void NodePolicies::Run(const std::stop_token& stop) {
 }
 
 void NodePolicies::Apply() {
-  LocalPods local;
   binding::Filter wanted;
   std::set<policy::PodSet> changed;
   uint64_t change = 0;
   bool is_distrusted = false;
   {
     const MutexLock lock(mutex_);
-    for (const auto& [key, pod] : local_)
-      local[pod.uid].insert(pod.addresses.begin(), pod.addresses.end());
-    wanted = FilterOf(policies_, local);
+    wanted = FilterOf(policies_, addresses_.Local());
     changed = sets_.TakeChanged();
     change = wanted_;
     is_distrusted = std::exchange(is_distrusted_, false);
@@ -308,6 +273,26 @@ void NodePolicies::FollowKernel(const std::stop_token& stop) {
         changed_.notify_all();
         return has_changed;
       });
+}
+
+AgentReply NodePolicies::Describe(const std::string& pod) const {
+  if (!IsWanted())
+    return {.status = 1,
+            .out = "this node enforces no policies: [node_network] enabled and policies say so"};
+  const MutexLock lock(mutex_);
+  const LocalPods found = addresses_.LocalOf(pod);
+  if (found.empty())
+    return {.status = 1,
+            .out = Printable(pod) +
+                   " is no pod for which this node forwards: kuryr-daemon status " +
+                   Printable(pod) + " shows what it has"};
+  std::string text;
+  for (const auto& each : found) text += DescribePolicies(policies_, sets_, each);
+  const std::string& failure = failure_.empty() ? watch_failure_ : failure_;
+  if (!failure.empty()) return {.status = 1, .out = text + "not in effect: " + failure};
+  if (!IsComplete() || applied_ != wanted_ || !IsInKernel(FilterOf(policies_, found)))
+    return {.status = 1, .out = text + "not in effect yet: the kernel has other rules"};
+  return {.status = 0, .out = text + "the kernel has these rules, in table inet kuryr-policy"};
 }
 
 void NodePolicies::WriteTo(service::MetricsText& text) const {

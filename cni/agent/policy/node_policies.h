@@ -14,10 +14,11 @@
 #include "base/deadline.h"
 #include "base/thread_annotations.h"
 #include "binding/node/pod_filter.h"
-#include "cni/agent/policy/filter_of.h"
+#include "cni/agent/policy/pod_addresses.h"
 #include "cni/agent/policy/set_addresses.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
+#include "cni/protocol/agent_call.h"
 #include "policy/policy_compiler.h"
 #include "policy/policy_verdicts.h"
 #include "service/metrics_text.h"
@@ -49,6 +50,10 @@ class NodePolicies : public watcher::EventConsumer {
   /// The attachment is unplugged.
   void Forget(const AttachmentKey& key) EXCLUDES(mutex_);
 
+  /// What the node has for a pod, NAMESPACE/NAME, for people. Status 1 where it is not in effect,
+  /// or where the node does not forward for such a pod.
+  [[nodiscard]] AgentReply Describe(const std::string& pod) const EXCLUDES(mutex_);
+
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
@@ -60,15 +65,12 @@ class NodePolicies : public watcher::EventConsumer {
   /// What is watched. Until all of that is listed, no filter would be right.
   enum class Watched { kNothing, kPolicies, kPods, kNodes };
 
-  struct LocalPod {
-    std::string uid;
-    std::set<IpAddress> addresses;
-  };
-
   [[nodiscard]] bool IsWanted() const noexcept;
   void Learn(const AttachmentRecord& record) REQUIRES(mutex_);
-  void LearnPod(const watcher::WatchEvent& event) REQUIRES(mutex_);
-  void LearnAddresses(const std::string& uid) REQUIRES(mutex_);
+  /// Returns when the kernel has the policies of the record's pod; what was watched then.
+  Watched AwaitEffect(const AttachmentRecord& record, const Deadline& deadline) EXCLUDES(mutex_);
+  void Take(const PodAddresses::Uids& changed) REQUIRES(mutex_);
+  [[nodiscard]] bool HasLabelsOf(const AttachmentRecord& record) const REQUIRES(mutex_);
   void Watch(Watched what) REQUIRES(mutex_);
   void WatchWhatPoliciesName() REQUIRES(mutex_);
   void OnListed(Watched what) EXCLUDES(mutex_);
@@ -90,8 +92,7 @@ class NodePolicies : public watcher::EventConsumer {
   policy::PolicyCompiler compiler_ GUARDED_BY(mutex_);
   policy::PolicyVerdicts policies_ GUARDED_BY(mutex_);
   SetAddresses sets_ GUARDED_BY(mutex_);
-  std::map<std::string, LocalPod> local_ GUARDED_BY(mutex_);            ///< by attachment
-  std::map<std::string, std::set<IpAddress>> told_ GUARDED_BY(mutex_);  ///< status.podIPs, by UID
+  PodAddresses addresses_ GUARDED_BY(mutex_);
   bool is_distrusted_ GUARDED_BY(mutex_) = false;  ///< the kernel's table may have changed
   uint64_t wanted_ GUARDED_BY(mutex_) = 0;         ///< changes so far
   uint64_t applied_ GUARDED_BY(mutex_) = 0;        ///< that the kernel has

@@ -214,6 +214,19 @@ TEST_F(RouteSocketTest, FindOutputLinkFollowsTheRoutes) {
   EXPECT_EQ(host_.FindOutputLink(Ip("10.0.0.1")), host_.FindLink("lo")->index);
 }
 
+TEST_F(RouteSocketTest, ForgottenNeighbourIsGone) {
+  const Netns pod = MakePluggedPod();
+  const Link link = host_.FindLink("tap0").value();
+  host_.AddAddress(link, Net("10.0.0.1/24"));
+  RunOnHost({"ip", "neighbour", "add", "10.0.0.2", "dev", "tap0", "nud", "stale", "lladdr",
+             "02:00:00:00:00:02"});
+
+  EXPECT_TRUE(host_.ForgetNeighbour(link.index, Ip("10.0.0.2")));
+
+  EXPECT_FALSE(host_.ForgetNeighbour(link.index, Ip("10.0.0.2")));
+  EXPECT_EQ(RunOnHost({"ip", "neighbour", "show", "10.0.0.2"}), "");
+}
+
 TEST_F(RouteSocketTest, SetNameAliasAndUpDoesAllThree) {
   host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
   const Link link = host_.FindLink("tap0").value();

@@ -65,14 +65,17 @@ class AgentTest : public PluginTest {
   static nlohmann::json& Data(nlohmann::json& object, const char* key) {
     return object["versioned_object.data"][key];
   }
-  /// A pod whose gateway is its node: its link has only its own addresses.
-  TestPod RoutedPod(const std::string& name) {
-    TestPod pod = MakePod(name);
+  /// Of a pod whose gateway is its node: its link has only its own addresses.
+  [[nodiscard]] nlohmann::json RoutedVif(const TestPod& pod) const {
     nlohmann::json vif = Vif(pod, true);
     nlohmann::json& subnets = Data(Data(Data(vif, "network"), "subnets"), "objects");
     Data(subnets[0], "cidr") = pod.ip + "/32";
     Data(subnets[1], "cidr") = pod.ip6 + "/128";
-    Annotate(pod, vif);
+    return vif;
+  }
+  TestPod RoutedPod(const std::string& name) {
+    TestPod pod = MakePod(name);
+    Annotate(pod, RoutedVif(pod));
     return pod;
   }
   /// A pod that the agent knows to be gone: the agent has heard of a later one.
@@ -85,7 +88,8 @@ class AgentTest : public PluginTest {
     return pod;
   }
   /// Creates the mirror of a static pod, with its VIF.
-  void MakeMirrorOf(const TestPod& pod) {
+  void MakeMirrorOf(const TestPod& pod) { MakeMirrorOf(pod, Vif(pod, true)); }
+  void MakeMirrorOf(const TestPod& pod, const nlohmann::json& vif) {
     api_->Create({{"apiVersion", "v1"},
                   {"kind", "Pod"},
                   {"metadata",
@@ -94,7 +98,7 @@ class AgentTest : public PluginTest {
                     {"annotations",
                      {{"kubernetes.io/config.hash", pod.uid},
                       {"kubernetes.io/config.mirror", pod.uid},
-                      {"openstack.org/kuryr-vif", Vif(pod, true).dump()}}}}},
+                      {"openstack.org/kuryr-vif", vif.dump()}}}}},
                   {"spec", {{"nodeName", "node1"}}}});
   }
   void AddBridge() {

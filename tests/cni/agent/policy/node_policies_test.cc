@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "binding/netlink/nft_events.h"
 #include "tests/cni/agent/agent_fixture.h"
@@ -106,6 +108,70 @@ TEST_F(NodePoliciesTest, FlushedRulesAreMadeAnew) {
 
   WaitFor("the rules of the policies were changed");
   WaitForTable(pod.ip + " : jump", true);
+}
+
+TEST_F(NodePoliciesTest, PodIsNotPluggedBeforeItsLabelsAreHeardOf) {
+  Deny();
+  StartEnforcing();
+  Plug("a");
+  // Only the agent's watch of its own node's pods goes on.
+  api_->Inject({.kind = fake::Fault::Kind::kSilence,
+                .verb = "watch",
+                .path_prefix = "/api/v1/pods",
+                .unless_query = "fieldSelector",
+                .count = -1});
+  api_->DropWatches();
+  const TestPod pod = RoutedPod("b");
+
+  const json error = json::parse(Run("ADD", pod).out);
+
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(error.dump(), HasSubstr("policies of pod default/b are not in effect"));
+  ThawWatches();
+  EXPECT_EQ(Run("ADD", pod).status, 0);
+  EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
+}
+
+TEST_F(NodePoliciesTest, StaticPodHasThePoliciesOfItsMirror) {
+  Deny();
+  StartEnforcing();
+  TestPod pod = MakePod("static-node1");
+  api_->Delete("pods", "default", pod.name);
+  pod.uid = kStaticUid;
+  MakeMirrorOf(pod, RoutedVif(pod));
+
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+
+  EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
+  ASSERT_EQ(Run("DEL", pod).status, 0);
+  WaitForTable(pod.ip, false);
+}
+
+TEST_F(NodePoliciesTest, RefusalOfTheKernelIsToldAndTriedAgain) {
+  Deny();
+  StartEnforcing();
+  // Nobody but its owner changes such a table, which ends with him.
+  std::optional<Process> owner(
+      std::in_place,
+      Command{.argv = {"sh", "-c",
+                       "(echo 'add table inet kuryr-policy { flags owner; }'; sleep 60) | nft -i"},
+              .input = {},
+              .env = {}});
+  WaitForTable("flags owner", true);
+  const TestPod pod = RoutedPod("a");
+
+  const json error = json::parse(Run("ADD", pod).out);
+
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(error.dump(), AllOf(HasSubstr("change the policies' rules of nftables"),
+                                  HasSubstr("Operation not permitted")));
+  EXPECT_THAT(Metrics(), AllOf(HasSubstr("kuryr_cni_policies_in_effect 0\n"),
+                               Not(HasSubstr("kuryr_cni_policy_failures_total 0\n"))));
+  WaitFor("the policies are not in effect");
+  owner.reset();
+  EXPECT_EQ(Run("ADD", pod).status, 0);
+  EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_cni_policies_in_effect 1\n"));
 }
 
 TEST_F(NodePoliciesTest, AddSaysWhyPoliciesAreNotKnown) {
