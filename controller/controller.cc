@@ -46,7 +46,7 @@ void Controller::Run(const std::stop_token& stop) {
 }
 
 void Controller::LeadOnce(const std::stop_token& stop) {
-  if (config_.leader_elect && !election_.Acquire(stop)) return;
+  if (config_.leader_elect && !election_.Acquire(stop, [this] { informer_.Start(); })) return;
   const SinkKind sink = ChooseSink(config_);
   Log(LogLevel::kInfo, "leads", {{"vif_sink", NameOf(sink)}});
   const auto leading = std::make_shared<Leading>(
