@@ -185,7 +185,9 @@ def tasks_of(lane):
                                                     "build/run/repairs"), 1, 45, name="chaos repairs")],
         "controller": lambda: [controllers("controller", "run", 75), controllers("controller namespaces", "namespaces", 65),
                                controllers("controller namespaces neutron", "namespaces", 50, "--backend", "neutron"),
-                               controllers("controller tenant", "tenant", 90)],
+                               controllers("controller tenant", "tenant", 90),
+                               program("controller", (PROGRAMS,), ("tests/bench/others", "--pods", "3", "--logs", "build/run/others"),
+                                       WAITS, 60, name="cost for others")],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
                             program("attacks on devices", served, (
                                 "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 1, 30)],
