@@ -102,12 +102,11 @@ Informer::Informer(const Config& config)
     Watch("/apis/discovery.k8s.io/v1/endpointslices", WatchMode::kOptionalSet, log);
     Watch("/apis/discovery.k8s.io/v1beta1/endpointslices", WatchMode::kOptionalSet, log);
   }
-  watcher_.Start();
   pacer_ = std::jthread([this](const std::stop_token& stop) { PassDue(stop); });
 }
 
-/// The first list is of the present state already: it comes a page at a time. A list of what the
-/// API server has at hand is all in one answer.
+/// The first list is of the present state already: a large set comes a page at a time. A list of
+/// what the API server has at hand is all in one answer.
 void Informer::Watch(const char* path, watcher::WatchMode mode,
                      std::function<void(const std::exception& refusal)> on_forbidden) {
   ++lists_missing_;
@@ -166,6 +165,7 @@ void Informer::Lead(Leader leader) {
     next_ = next;
   }
   watcher_.CatchUp([this, next] { OnCaughtUp(next); });
+  watcher_.Start();
 }
 
 /// A plan on a pod goes before the addresses of a claim.

@@ -26,6 +26,12 @@ void RequireIpv6Mtu(const vif::VifBase& vif, const L3Plan& plan) {
                                         std::to_string(kLeastIpv6Mtu));
 }
 
+bool IsMacOf(const MacAddress& mac, const IpAddress& address) {
+  MacAddress made{.bytes = {0x0a, 0x58}};
+  std::copy_n(address.bytes.begin(), 4, made.bytes.begin() + 2);
+  return address.family == IpFamily::kIpv4 && mac == made;
+}
+
 }  // namespace
 
 uint32_t PlannedMtu::On(uint32_t below) const {
@@ -41,6 +47,12 @@ Planned PlanCommon(const vif::PodVif& vif, const Plug& plug, const BindingConfig
   planned.l3 = PlanL3(common, vif.is_default);
   RequireIpv6Mtu(common, planned.l3);
   return planned;
+}
+
+bool HasMacOfAddresses(const Planned& planned) {
+  return std::all_of(
+      planned.l3.addresses.begin(), planned.l3.addresses.end(),
+      [&](const L3Plan::Address& each) { return IsMacOf(planned.mac, each.network.address); });
 }
 
 void PlanLimits(const RateLimits& limits, Planned& planned) {

@@ -67,6 +67,9 @@ struct Planned {
   BridgeProvision provision;
 };
 
+/// Whether the MAC is made of each of the addresses, as by kuryr-controller's pools: 0a:58 and the
+/// IPv4 address. Their next owners have the same MAC, and neighbours that know it need no news.
+[[nodiscard]] bool HasMacOfAddresses(const Planned& planned);
 /// Decides what all kinds of VIFs have: the plug as it is given, MAC, MTU and layer 3. Throws
 /// ParseError for a VIF without network, without a unicast MAC, or with an MTU that is too small
 /// for its IPv6 addresses, and what PlanL3 throws.

@@ -194,7 +194,9 @@ def tasks_of(lane):
                                controllers("controller namespaces neutron", "namespaces", 50, "--backend", "neutron"),
                                controllers("controller tenant", "tenant", 90),
                                program("controller", (PROGRAMS,), ("tests/policies/run", "--logs", "build/run/policies"), 1, 60,
-                                       name="policies")],
+                                       name="policies"),
+                               program("controller", (PROGRAMS,), ("tests/bench/others", "--pods", "3", "--logs", "build/run/others"),
+                                       WAITS, 60, name="cost for others")],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
                             program("attacks on devices", served, (
                                 "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 1, 30)],

@@ -31,6 +31,12 @@ size_t SizeOf(const WantedRow& row) {
   return bytes;
 }
 
+/// Whether column name is the row's key, as of pods' ports: then no other column repeats it.
+bool IsNamedAs(const WantedRow& row) {
+  const auto name = row.values.find("name");
+  return name != row.values.end() && name->second == row.key.name;
+}
+
 }  // namespace
 
 RowKeeper::RowKeeper(Shape shape, std::chrono::milliseconds retry_least,
@@ -44,7 +50,7 @@ void RowKeeper::WantFirst(WantedRow row) { Change(std::move(row), true); }
 void RowKeeper::Change(WantedRow row, bool is_first) {
   if (!IsNamed(row.key.table)) {
     row.maps[kExternalIds][kClusterId] = shape_.cluster;
-    row.maps[kExternalIds][kRowId] = row.key.name;
+    if (!IsNamedAs(row)) row.maps[kExternalIds][kRowId] = row.key.name;
   }
   const RowKey key = row.key;
   Slot& slot = slots_[key];
@@ -145,9 +151,10 @@ std::optional<RowKey> RowKeeper::KeyOf(const std::string& table, const OvsdbRow&
     return RowKey{table, name.substr(prefix.size())};
   }
   const std::string* cluster = row.FindIn(kExternalIds, kClusterId);
-  const std::string* name = row.FindIn(kExternalIds, kRowId);
-  if (cluster == nullptr || name == nullptr || *cluster != shape_.cluster) return std::nullopt;
-  return RowKey{table, *name};
+  if (cluster == nullptr || *cluster != shape_.cluster) return std::nullopt;
+  const std::string* id = row.FindIn(kExternalIds, kRowId);
+  const std::string name = id == nullptr ? row.Text("name") : *id;
+  return name.empty() ? std::nullopt : std::optional(RowKey{table, name});
 }
 
 void RowKeeper::OnRow(const std::string& table, const std::string& uuid, const OvsdbRow* before,

@@ -102,8 +102,7 @@ TEST_F(RowsTest, AreWrittenInTheirPlaces) {
   EXPECT_THAT(Column("Logical_Switch_Port", "addresses"),
               ElementsAre("0a:00:00:00:00:01 10.1.0.2"));
   EXPECT_THAT(Column("Logical_Switch_Port", "options"), ElementsAre("requested-chassis=n1"));
-  EXPECT_THAT(Column("Logical_Switch_Port", "external_ids"),
-              ElementsAre("kuryr-cluster=kuryr kuryr-row=a"));
+  EXPECT_THAT(Column("Logical_Switch_Port", "external_ids"), ElementsAre("kuryr-cluster=kuryr"));
 }
 
 TEST_F(RowsTest, PortWaitsForItsSwitch) {
