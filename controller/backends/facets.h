@@ -91,6 +91,8 @@ class ServiceBalancer {
   /// Balances the Service NAMESPACE/NAME in this form from now on. A Service without cluster IPs is
   /// not balanced.
   virtual void Balance(const std::string& name, const Service& service) = 0;
+  /// The node is in that zone from now on; empty: in none, or it is gone.
+  virtual void SetZone(const std::string& node, const std::string& zone) = 0;
   /// Why the Service NAMESPACE/NAME is not balanced as its last Balance wants, by field, and what
   /// helps; nullopt: it is.
   [[nodiscard]] virtual std::optional<std::string> WhyNotBalanced(

@@ -60,11 +60,13 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
                        std::chrono::milliseconds grace)
     : hooks_(hooks),
       pools_(options.pools, std::random_device()(), std::chrono::steady_clock::now, hooks.wake),
+      balances_services_(options.balances_services),
       topology_(options),
       balancers_(options, topology_.SharedSwitches()),
       networks_(NamesById(options.pools)),
       policies_(options.cluster),
       budget_(kMostEndpoints),
+      zones_(options.cluster, topology_.SharedSwitches()),
       tracer_(options),
       northbound_({.remotes = options.nb_connection,
                    .cluster = options.cluster,
@@ -72,6 +74,7 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
                              .told = [this](const std::vector<RowKey>& keys) { OnTold(keys); }},
                    .grace = grace}) {
   northbound_.Want(topology_.SharedRows());
+  if (balances_services_ && zones_.size() > 0) northbound_.Want({zones_.GroupRow("")});
   if (options.sb_connection.empty()) return;
   BackendHooks of_southbound = hooks;
   of_southbound.may_write = [this] {
@@ -143,11 +146,13 @@ std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::
   for (const RowKey& key : old) owners_.erase(key);
   for (const RowKey& key : keys) owners_[key] = owner.id;
   if (!owner.is_node()) rows = Police(vifs, std::move(rows), account);
+  const bool has_switch = std::find(keys.begin(), keys.end(), NodeSwitch(owner.node)) != keys.end();
   if (turn == Turn::kFirst) {
     northbound_.WantFirst(std::move(rows), old);
   } else {
     northbound_.Want(std::move(rows), old);
   }
+  if (has_switch) OnZones(zones_.Add(owner.node));
   AppendIsolation(owner, keys);
   return keys;
 }
@@ -243,7 +248,10 @@ bool OvnBackend::Release(const std::string& owner_id) {
   {
     const MutexLock lock(mutex_);
     const auto account = accounts_.find(owner_id);
-    if (account != accounts_.end()) rows = account->second.rows;
+    if (account != accounts_.end()) {
+      rows = account->second.rows;
+      if (account->second.owner.is_node()) OnZones(zones_.Remove(account->second.owner.node));
+    }
   }
   northbound_.Drop(rows);
   if (!northbound_.StateOf(rows).settled) return false;
@@ -262,8 +270,32 @@ void OvnBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& 
 
 void OvnBackend::Balance(const std::string& name, const Service& service) {
   const MutexLock lock(mutex_);
-  for (const auto& [each, form] : budget_.Take(name, service))
-    northbound_.Replace(LoadBalancers::PrefixesOf(each), balancers_.RowsOf(each, form));
+  for (auto& [each, form] : budget_.Take(name, service, zones_.size())) {
+    northbound_.Replace(LoadBalancers::PrefixesOf(each), balancers_.RowsOf(each, form, zones_));
+    preferring_.erase(each);
+    if (HasPreferences(form)) preferring_.emplace(each, std::move(form));
+  }
+}
+
+void OvnBackend::SetZone(const std::string& node, const std::string& zone) {
+  const MutexLock lock(mutex_);
+  OnZones(zones_.Move(node, zone));
+}
+
+void OvnBackend::OnZones(const std::set<std::string>& changed) {
+  if (!balances_services_ || changed.empty()) return;
+  std::vector<WantedRow> groups;
+  std::vector<RowKey> gone;
+  for (const std::string& zone : changed) {
+    if (zones_.switches().contains(zone)) {
+      groups.push_back(zones_.GroupRow(zone));
+    } else {
+      gone.push_back(ZoneGroup(zone));
+    }
+  }
+  northbound_.Want(std::move(groups), gone);
+  for (const auto& [name, form] : preferring_)
+    northbound_.Replace(LoadBalancers::PrefixesOf(name), balancers_.RowsOf(name, form, zones_));
 }
 
 std::optional<std::string> OvnBackend::WhyNotBalanced(const std::string& name) const {

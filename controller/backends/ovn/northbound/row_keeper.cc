@@ -320,8 +320,10 @@ class RowKeeper::Composer {
         all = false;
       }
     }
+    // A row without places may be others' link.
     for (const Holder& holder : extra) {
-      if (!keeper_.shape_.link_columns.contains(holder.column)) TakeFrom(holder, uuid);
+      if (!wanted.places.empty() || !keeper_.shape_.link_columns.contains(holder.column))
+        TakeFrom(holder, uuid);
     }
     return all;
   }
