@@ -56,8 +56,9 @@ Informer::Informer(const Config& config)
                     KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       service_cidrs_(config.node_network.service_cidrs),
       changes_({.take = [this](const watcher::WatchEvent& event) { pipeline_.Handle(event); },
-                .tell = [this](const std::string& lane) KURYR_TSA(
-                            requires_capability(mutex_)) { Wake(kWaitingPrefix + lane); }}),
+                .tell = [this](const std::string& lane)
+                            KURYR_TSA(requires_capability(mutex_)) { Wake(kWaitingPrefix + lane); },
+                .take_peers = [this] { return compiled_policies_.TakeWork(); }}),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   const BackendNeeds needs = config.backend->needs();

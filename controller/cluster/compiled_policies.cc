@@ -45,10 +45,21 @@ policy::PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event
   return policy::Compile(compiler_, event);
 }
 
+uint64_t CompiledPolicies::TakeWork() {
+  const MutexLock lock(mutex_);
+  return work_.Take();
+}
+
 void CompiledPolicies::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
+  if (event.kind == "Pod") {
+    const bool may_have_port =
+        event.type == watcher::EventType::kDeleted || policy::HasNode(*event.object);
+    work_.NotePod(event.uid, may_have_port, all_);
+  }
   const policy::PolicyChanges changes = Compile(event);
   if (changes.policies.empty() && changes.pods.empty()) return;
+  work_.Note(changes, all_);
   all_.Apply(changes);
   if (enforcer_ != nullptr) enforcer_->Enforce(changes);
   for (const auto& [name, error] : changes.errors) wake_(PolicyKeyOf(name));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -12,6 +12,7 @@
 #include "controller/backends/facets.h"
 #include "policy/policy_compiler.h"
 #include "policy/policy_verdicts.h"
+#include "policy/policy_work.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
@@ -39,6 +40,9 @@ class CompiledPolicies : public watcher::EventConsumer {
   /// policy allows less than it says. Its name is as in PolicyChanges.
   [[nodiscard]] std::optional<std::string> ErrorOf(const std::string& name) const EXCLUDES(mutex_);
 
+  /// As PolicyWork::Take.
+  [[nodiscard]] uint64_t TakeWork() EXCLUDES(mutex_);
+
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
@@ -51,6 +55,7 @@ class CompiledPolicies : public watcher::EventConsumer {
   PolicyEnforcer* enforcer_ GUARDED_BY(mutex_) = nullptr;
   policy::PolicyCompiler compiler_ GUARDED_BY(mutex_);
   policy::PolicyVerdicts all_ GUARDED_BY(mutex_);
+  policy::PolicyWork work_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller

@@ -10,7 +10,7 @@ namespace kuryr::controller::ovn {
 namespace {
 
 constexpr int kTop = 32000;
-constexpr int kBottom = 2000;  ///< of admins' rules
+constexpr int kBottom = kAllowPriority + kAllowPriorities;  ///< of admins' rules
 constexpr int kBaselineTop = kDropPriority - 1;
 constexpr int kBaselineBottom = 500;
 

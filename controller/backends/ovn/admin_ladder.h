@@ -11,7 +11,8 @@ namespace kuryr::controller::ovn {
 /// The priorities of ACLs (ovn-nb(5), ACL). The ACL of the highest priority that matches decides.
 inline constexpr int kTrackPriority = 1;
 inline constexpr int kDropPriority = 1000;
-inline constexpr int kAllowPriority = 1001;
+inline constexpr int kAllowPriority = 1001;  ///< the lowest of what NetworkPolicies allow
+inline constexpr int kAllowPriorities = 999;
 inline constexpr int kNodePriority = 32767;
 
 /// A rule of an admin's policy, and the priority of its ACLs.

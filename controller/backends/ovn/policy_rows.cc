@@ -46,6 +46,13 @@ WantedRow AclRow(std::string name, policy::TrafficDirection direction, const std
   return row;
 }
 
+/// What policies allow has no order, so pods of other sets may have another priority.
+/// ovn-controller joins the flows of one priority that match the same block. After a change of one
+/// port group it reads again the ACLs of all port groups with joined flows.
+int AllowPriorityOf(const PodSet& set) {
+  return kAllowPriority + static_cast<int>(Hash(set) % kAllowPriorities);
+}
+
 void Restrict(WantedRow& row, const std::string& condition) {
   row.values["match"] = row.values["match"].get<std::string>() + " && " + condition;
 }
@@ -157,6 +164,7 @@ void PolicyRows::AddNetworkRows(const std::string& name, const policy::CompiledP
       WantedRow row = RuleRow("policy/" + name + "/" + std::to_string(index++), rule, match);
       row.values["priority"] = kAllowPriority;
       if (!policy.networks) AddPassed(row, rule.direction, rows);
+      row.values["priority"] = AllowPriorityOf(rule.subject);
       Add(std::move(row), rows);
     }
   }

@@ -68,6 +68,21 @@ TEST(PolicyRowsTest, PodsAreAddressesOfTheirPortGroupsAndEachSetHasItsOwnRows) {
             "outport == @GROUP(web) && ip6.src == {$GROUP(b)_ip6}");
 }
 
+TEST(PolicyRowsTest, WhatIsAllowedToOtherPodsHasAnotherPriority) {
+  std::set<int> priorities;
+  for (int i = 0; i < 1000; ++i) {
+    const PodSet set = "team-" + std::to_string(i);
+    PolicyRows rows("kuryr");
+    const auto changes = rows.Take(
+        {{"team/p",
+          CompiledPolicy{.subject = set, .rules = {{.subject = set, .networks = {Net("::/0")}}}}}});
+    priorities.insert(changes.wanted.at(0).values.at("priority").get<int>());
+  }
+  EXPECT_GT(priorities.size(), 500U);
+  EXPECT_GT(*priorities.begin(), kDropPriority);
+  EXPECT_LT(*priorities.rbegin(), kAllowPriority + kAllowPriorities);
+}
+
 TEST(PolicyRowsTest, EgressIsOfTheSenderAfterItsLoadBalancer) {
   PolicyRows rows("kuryr");
   const auto changes =
