@@ -75,6 +75,6 @@ def _words(files, folder):
     found = set(USUAL)
     for path, text in files.items():
         if path.startswith((folder, SHARED)) and path.endswith((".cc", ".h")):
-            found |= set(re.findall(r'"(--[a-z-]+)[",]', text)) | set(re.findall(r'AddCommand\(\s*"([\w-]+)"', text))
+            found |= set(re.findall(r'"(--[a-z-]+)[", ]', text)) | set(re.findall(r'AddCommand\(\s*"([\w-]+)"', text))
             found |= set(re.findall(r',(--[a-z-]+)', text))
     return found
