@@ -13,6 +13,7 @@ from policies.policy_reading import Cluster, allowed
 
 PAGE = Path(REPOSITORY / "docs/policy-examples.md")
 EXAMPLES, SHOWN = 10, 3
+SHOWN_COMMAND = "kuryr-daemon policy shop/db"
 # Addresses and digests.
 VARYING = re.compile(r"[0-9a-f.:]{7,}")
 PAGES_NETWORK = "10.244.0.0/16"
@@ -77,8 +78,9 @@ def applied(pods, policies):
 
 
 def expect_explained(pods, example, explain):
-    shown = re.search(r"\$ kuryr-daemon policy (\S+)\n(.*?)```", (REPOSITORY / "docs/policy.md").read_text(), re.S)
+    *_, pod = SHOWN_COMMAND.split()
+    shown = re.search(rf"\$ {SHOWN_COMMAND}\n(.*?)```", (REPOSITORY / "docs/policy.md").read_text(), re.S)
     policies = policies_of(example)
     with applied(pods, policies):
         pods.expect_ways(allowed(policies, [], pods.namespaces, pods.pods, pods.all_ways()), "with the policy")
-        expect_same(VARYING.sub("_", shown[2]), VARYING.sub("_", explain(shown[1])), "kuryr-daemon policy")
+        expect_same(VARYING.sub("_", shown[1]), VARYING.sub("_", explain(pod)), "kuryr-daemon policy")

@@ -49,7 +49,7 @@ WantedRow AclRow(std::string name, policy::TrafficDirection direction, const std
 /// What policies allow has no order, so pods of other sets may have another priority.
 /// ovn-controller joins the flows of one priority that match the same block. After a change of one
 /// port group it reads again the ACLs of all port groups with joined flows.
-int AllowPriorityOf(const PodSet& set) {
+int AllowPriorityOf(const policy::PodSet& set) {
   return kAllowPriority + static_cast<int>(Hash(set) % kAllowPriorities);
 }
 
