@@ -108,8 +108,8 @@ class Services : public watcher::EventConsumer {
   [[nodiscard]] Served AllOf(const Known& known, const SpecPort& port, size_t most) const
       REQUIRES(mutex_);
   /// What clients of places prefer by the family's hints: nothing, if one endpoint has none.
-  static void Prefer(const Served& served, IpFamily family,
-                     std::set<std::string> Endpoint::* hints, EndpointsByClient& preferred);
+  static void Prefer(const Served& served, IpFamily family, std::set<std::string> Endpoint::* hints,
+                     EndpointsByClient& preferred);
   void Balance(const std::string& name, const Service& service) REQUIRES(mutex_);
   void Tell(const std::string& key) REQUIRES(mutex_);
 
