@@ -17,8 +17,8 @@ namespace kuryr::controller::ovn {
 /// namespace need less. Not thread-safe.
 class EndpointBudget {
  public:
-  /// A row of its own that a Service needs for a node or a zone has some 400 bytes where an endpoint
-  /// has 25.
+  /// A row of its own that a Service needs for a node or a zone has some 400 bytes where an
+  /// endpoint has 25.
   static constexpr size_t kRow = 16;
   /// A port at a cluster IP, with or without endpoints. Each node has two flows of it for each
   /// node's switch, and one of each endpoint.

@@ -90,7 +90,8 @@ Endpoints PreferredOf(const ServicePort& port, const std::string& node, const st
   Endpoints preferred;
   for (const IpFamily family : {IpFamily::kIpv4, IpFamily::kIpv6}) {
     const size_t before = preferred.size();
-    for (const Endpoints* from : {&at(port.of_node, node), &at(port.of_zone, zone), &port.endpoints}) {
+    for (const Endpoints* from :
+         {&at(port.of_node, node), &at(port.of_zone, zone), &port.endpoints}) {
       if (preferred.size() == before) AppendOf(family, *from, preferred);
     }
   }

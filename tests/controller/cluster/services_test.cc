@@ -342,9 +342,10 @@ TEST_F(ServicesTest, LocalOnesHaveABoundForEachNode) {
 TEST_F(ServicesTest, ClientsPreferTheEndpointsThatAreHintedForThem) {
   Tell(EventType::kAdded, service_);
   Tell(EventType::kAdded,
-       HintedSlice({R"({"forZones": [{"name": "a"}], "forNodes": [{"name": "n1"}]})",
-                    R"({"forZones": [{"name": "a"}, {"name": "b"}], "forNodes": [{"name": "n2"}]})",
-                    R"({"forZones": [{"name": "b"}, {"name": "b"}], "forNodes": [{"name": "n2"}]})"}));
+       HintedSlice(
+           {R"({"forZones": [{"name": "a"}], "forNodes": [{"name": "n1"}]})",
+            R"({"forZones": [{"name": "a"}, {"name": "b"}], "forNodes": [{"name": "n2"}]})",
+            R"({"forZones": [{"name": "b"}, {"name": "b"}], "forNodes": [{"name": "n2"}]})"}));
 
   const ServicePort& port = web().ports.at(0);
   EXPECT_THAT(port.endpoints, SizeIs(3));

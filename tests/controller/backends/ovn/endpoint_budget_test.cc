@@ -34,8 +34,10 @@ Service WithPorts(size_t count) {
 TEST(EndpointBudgetTest, ServicesThatFitAreBalanced) {
   EndpointBudget budget(2 * kVip + 2);
 
-  EXPECT_THAT(budget.Take("a/one", WithEndpoints(2), kSwitches), ElementsAre(Pair("a/one", WithEndpoints(2))));
-  EXPECT_THAT(budget.Take("a/two", WithEndpoints(0), kSwitches), ElementsAre(Pair("a/two", WithEndpoints(0))));
+  EXPECT_THAT(budget.Take("a/one", WithEndpoints(2), kSwitches),
+              ElementsAre(Pair("a/one", WithEndpoints(2))));
+  EXPECT_THAT(budget.Take("a/two", WithEndpoints(0), kSwitches),
+              ElementsAre(Pair("a/two", WithEndpoints(0))));
   EXPECT_EQ(budget.WhyNotBalanced("a/one"), std::nullopt);
   EXPECT_EQ(budget.waiting(), 0U);
 }
@@ -44,7 +46,8 @@ TEST(EndpointBudgetTest, OneThatExceedsItWaitsForOthers) {
   EndpointBudget budget(2 * kVip + 3);
   (void)budget.Take("a/one", WithEndpoints(2), kSwitches);
 
-  EXPECT_THAT(budget.Take("a/two", WithEndpoints(2), kSwitches), ElementsAre(Pair("a/two", Service())));
+  EXPECT_THAT(budget.Take("a/two", WithEndpoints(2), kSwitches),
+              ElementsAre(Pair("a/two", Service())));
   EXPECT_EQ(budget.waiting(), 1U);
   EXPECT_THAT(budget.WhyNotBalanced("a/two"), Optional(HasSubstr("more than 19 endpoints")));
   EXPECT_THAT(budget.Take("a/three", WithEndpoints(1), kSwitches),
@@ -58,13 +61,15 @@ TEST(EndpointBudgetTest, NamespacesTakeNothingFromEachOther) {
   EndpointBudget budget(kVip + 3);
   (void)budget.Take("a/one", WithEndpoints(3), kSwitches);
 
-  EXPECT_THAT(budget.Take("b/one", WithEndpoints(3), kSwitches), ElementsAre(Pair("b/one", WithEndpoints(3))));
+  EXPECT_THAT(budget.Take("b/one", WithEndpoints(3), kSwitches),
+              ElementsAre(Pair("b/one", WithEndpoints(3))));
 }
 
 TEST(EndpointBudgetTest, PortsWithoutEndpointsCount) {
   EndpointBudget budget(10 * kVip);
 
-  EXPECT_THAT(budget.Take("a/one", WithPorts(10), kSwitches), ElementsAre(Pair("a/one", WithPorts(10))));
+  EXPECT_THAT(budget.Take("a/one", WithPorts(10), kSwitches),
+              ElementsAre(Pair("a/one", WithPorts(10))));
   EXPECT_THAT(budget.Take("a/two", WithPorts(1), kSwitches), ElementsAre(Pair("a/two", Service())));
 }
 
@@ -97,8 +102,10 @@ TEST(EndpointBudgetTest, EachRowOfANodeCountsAsManyEndpoints) {
   local.ports.back().protocol = "udp";
   const size_t cost = 2 * (3 + kVip) + 4 * EndpointBudget::kRow;
 
-  EXPECT_THAT(EndpointBudget(cost).Take("a/one", local, kSwitches), ElementsAre(Pair("a/one", local)));
-  EXPECT_THAT(EndpointBudget(cost - 1).Take("a/one", local, kSwitches), ElementsAre(Pair("a/one", Service())));
+  EXPECT_THAT(EndpointBudget(cost).Take("a/one", local, kSwitches),
+              ElementsAre(Pair("a/one", local)));
+  EXPECT_THAT(EndpointBudget(cost - 1).Take("a/one", local, kSwitches),
+              ElementsAre(Pair("a/one", Service())));
 }
 
 TEST(EndpointBudgetTest, WhatClientsPreferCounts) {
@@ -136,8 +143,10 @@ TEST(EndpointBudgetTest, OneThatGrowsPastItIsBalancedNoMore) {
   EndpointBudget budget(kVip + 3);
   (void)budget.Take("a/one", WithEndpoints(2), kSwitches);
 
-  EXPECT_THAT(budget.Take("a/one", WithEndpoints(4), kSwitches), ElementsAre(Pair("a/one", Service())));
-  EXPECT_THAT(budget.Take("a/one", WithEndpoints(3), kSwitches), ElementsAre(Pair("a/one", WithEndpoints(3))));
+  EXPECT_THAT(budget.Take("a/one", WithEndpoints(4), kSwitches),
+              ElementsAre(Pair("a/one", Service())));
+  EXPECT_THAT(budget.Take("a/one", WithEndpoints(3), kSwitches),
+              ElementsAre(Pair("a/one", WithEndpoints(3))));
 }
 
 }  // namespace

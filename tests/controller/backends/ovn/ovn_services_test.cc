@@ -273,9 +273,9 @@ class OvnPreferencesTest : public OvnServicesTest {
  protected:
   OvnPreferencesTest() {
     hinted_.ports = {{.protocol = "tcp",
-                   .port = 80,
-                   .endpoints = {At("10.4.0.2", 80), At("10.4.1.2", 80), At("fd00:4::2", 80)},
-                   .of_zone = {{"a", {At("10.4.0.2", 80)}}, {"far", {At("10.4.1.2", 80)}}}}};
+                      .port = 80,
+                      .endpoints = {At("10.4.0.2", 80), At("10.4.1.2", 80), At("fd00:4::2", 80)},
+                      .of_zone = {{"a", {At("10.4.0.2", 80)}}, {"far", {At("10.4.1.2", 80)}}}}};
   }
   /// Nodes n1 and n2 in zone a, n3 in zone b, and n4 in none.
   std::unique_ptr<OvnBackend> MakeWithZones() {
@@ -336,10 +336,11 @@ TEST_F(OvnPreferencesTest, FollowTheZonesOfNodes) {
   EXPECT_TRUE(AwaitSwitches("/zone/a", {"kuryr/node/n1"}));
 
   backend->SetZone("n1", "");
-  EXPECT_TRUE(AwaitSwitches(
-      "", {"kuryr/node/n1", "kuryr/node/n3", "kuryr/node/n4", "kuryr/pool/shared"}));
+  EXPECT_TRUE(
+      AwaitSwitches("", {"kuryr/node/n1", "kuryr/node/n3", "kuryr/node/n4", "kuryr/pool/shared"}));
   EXPECT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/tcp/zone/far"}));
-  EXPECT_TRUE(Await([] { return Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
+  EXPECT_TRUE(Await(
+      [] { return Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
 
   EXPECT_TRUE(Await([&] { return backend->Release("uid-n2"); }));
   EXPECT_TRUE(AwaitBalancers({"kuryr/team/web/tcp"}));
@@ -383,8 +384,11 @@ TEST_F(OvnPreferencesTest, AreGivenUpAndTakenUp) {
 }
 
 TEST_F(OvnPreferencesTest, NextLeaderRemovesGroupsOfZonesThatAreGone) {
-  { const auto former = MakeWithZones(); }
-  ASSERT_TRUE(Await([] { return !Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
+  {
+    const auto former = MakeWithZones();
+  }
+  ASSERT_TRUE(Await(
+      [] { return !Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
 
   const auto backend = std::make_unique<OvnBackend>(
       ReadOptionsOf(std::string(kPools) + "[ovn]\nservices = ovn\n"),
@@ -392,7 +396,8 @@ TEST_F(OvnPreferencesTest, NextLeaderRemovesGroupsOfZonesThatAreGone) {
       std::chrono::milliseconds(1));
   backend->EndAdoption();
 
-  EXPECT_TRUE(Await([] { return Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
+  EXPECT_TRUE(Await(
+      [] { return Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
 }
 
 }  // namespace
