@@ -25,7 +25,7 @@ TREE = {
     "tests/pods/pods_test.cc": "int main() {}",
     "etc/a.conf": "",
     "etc/b.conf": "",
-    "docs/page.md": "",
+    "docs/ovn.md": "",
 }
 JUNIT = '<testsuite><testcase name="fact">{}</testcase></testsuite>'
 
@@ -83,8 +83,8 @@ class InputsOfAProgram(Folder):
             self.write(name, text)
         self.write("build/dev/bin/fake-apiserver", "1")
         self.write("build/dev/bin/kuryr-cni", "1")
-        self.write("source.c", 'const char* const kNames[] = {"/fake-apiserver", "/tests/data", "/etc/hosts", "see docs/page.md",'
-                               '"https://example.org/docs/page.md#part", "kuryr-cni: failed"};\n'
+        self.write("source.c", 'const char* const kNames[] = {"/fake-apiserver", "/tests/data", "/etc/hosts", "see docs/ovn.md",'
+                               '"https://example.org/docs/ovn.md#part", "kuryr-cni: failed"};\n'
                                'int main(int count, char** all) { return kNames[count] == all[0]; }\n')
         self.program = self.folder / "build/dev/bin/pods_test"
         subprocess.run(["gcc", "-g", "-o", self.program, self.folder / "source.c"], check=True)
@@ -103,7 +103,7 @@ class InputsOfAProgram(Folder):
 
     def test_it_does_not_change_with_what_its_messages_name(self):
         before = self.state()
-        for name in ("etc/a.conf", "docs/page.md", "build/dev/bin/kuryr-cni"):
+        for name in ("etc/a.conf", "docs/ovn.md", "build/dev/bin/kuryr-cni"):
             self.write(name, "other")
         self.assertEqual(self.state(), before)
 
