@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # The folder is that of cmake/CacheFolder.cmake.
 CACHE = Path(os.environ.get("KURYR_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/kuryr-cni")
-PLACES = (b"tests/", b"etc/", b"docs/", b"README.md")
-PATH_LETTERS = re.compile(rb"[\w./-]*")
+# What is before it, a path of the tree, the end of its string.
+PATH = re.compile(rb"(\0/?|/|)((?:tests/|etc/|docs/|README\.md)[\w./-]*)(?=(\0?))")
 # Programs have them in them.
 COMPILED = (".cc", ".h", ".c", "CMakeLists.txt")
 # These differ between two shells, and no test reads them.
@@ -98,6 +98,15 @@ def modules_of(name, nodes):
     return {".".join(parts[:length]) for parts in (module.split(".") for module in modules) for length in range(1, len(parts) + 1)}
 
 
+@functools.lru_cache(None)
+def read_program(file, _there, programs):
+    """(paths that may be of the tree, those of the programs) that its strings are."""
+    data = constants(file.read_bytes())
+    # The linker keeps a string in a longer one that ends like it.
+    paths = {path for begin, path, end in PATH.findall(data) if begin.startswith(b"\0") or (begin and end)}
+    return paths, [name for name in programs if re.search(rb"/%s(?![\w.-])|\0%s\0" % (2 * (re.escape(name.encode()),)), data)]
+
+
 class Inputs:
     """The files of the clone as they were when this was made, with what they are now."""
 
@@ -109,12 +118,11 @@ class Inputs:
         for file in self.files:
             for folder in Path(file).parents:
                 self.folders.setdefault(str(folder), set()).add(file)
-        self._named = functools.lru_cache(None)(self._named)
 
     # ---- states
     def of_program(self, file):
         """The state of a test's program, of the programs beside it and of the files that it names."""
-        return self._state(*self._named(Path(file), stamp(file)), file)
+        return self._state(*self._named(Path(file)), file)
 
     def of_scripts(self, scripts, build, folders=()):
         """The state of scripts, of their own and these folders, of what they lead to, and of the programs of the build among it."""
@@ -129,12 +137,12 @@ class Inputs:
     def _state(self, files, programs, *more):
         return digest_of(*(f"{file} {digest(self.root / file)}" for file in (*sorted(files), *programs, *more)))
 
-    def _named(self, file, _there):
+    def _named(self, file):
         """(files, programs) that a program names, and what these files lead to."""
-        data = constants(file.read_bytes())
-        scripts, of_folders = self.named_in(data)
-        programs = [path for name, path in programs_of(file.parents[1]).items() if name.encode() in data]
-        return self.reached_from(scripts)[0] | of_folders, programs
+        beside = programs_of(file.parents[1])
+        paths, names = read_program(file, stamp(file), tuple(beside))
+        scripts, of_folders = self.named_in((path, path.startswith(b"tests/")) for path in paths)
+        return self.reached_from(scripts)[0] | of_folders, [beside[name] for name in names]
 
     # ---- the way from file to file
     def reached_from(self, scripts):
@@ -143,7 +151,9 @@ class Inputs:
         while left:
             file = left.pop()
             script = self.script(file)
-            named, of_folders = self.named_in(script.words)
+            # What a script names below /etc is the machine's.
+            named, of_folders = self.named_in((path, not (begin and path.startswith(b"etc/"))) for begin, path, _ in
+                                              PATH.findall(script.words))
             stems = {f"tests/{module.replace('.', '/')}" for module in script.modules}
             modules = {path for stem in stems for path in (f"{stem}.py", f"{stem}/__init__.py") if path in self.files}
             followed.add(file)
@@ -157,17 +167,12 @@ class Inputs:
     def script(self, file):
         return read_script(file, self.root / file, stamp(self.root / file))
 
-    def named_in(self, content):
-        """(files whose paths are in the content, all files of the folders whose paths are)"""
-        words, files, of_folders = set(), set(), set()
-        for place in PLACES:
-            at = content.find(place)
-            while at >= 0:
-                words.add(PATH_LETTERS.match(content, at)[0])
-                at = content.find(place, at + 1)
-        for word in words:
+    def named_in(self, paths):
+        """(files that these paths name, all files of the folders that they name). paths: (path, whether it may be the begin of one)"""
+        files, of_folders = set(), set()
+        for word, is_begin in paths:
             path = os.path.normpath(word.decode().rstrip("."))
-            while path and path not in self.files and path not in self.folders:
+            while is_begin and path and not path.endswith(COMPILED) and path not in self.files and path not in self.folders:
                 path = os.path.dirname(path)
             if path in self.files:
                 files.add(path)

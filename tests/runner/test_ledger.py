@@ -25,6 +25,7 @@ TREE = {
     "tests/pods/pods_test.cc": "int main() {}",
     "etc/a.conf": "",
     "etc/b.conf": "",
+    "docs/ovn.md": "",
 }
 JUNIT = '<testsuite><testcase name="fact">{}</testcase></testsuite>'
 
@@ -81,7 +82,9 @@ class InputsOfAProgram(Folder):
         for name, text in TREE.items():
             self.write(name, text)
         self.write("build/dev/bin/fake-apiserver", "1")
-        self.write("source.c", 'const char* const kNames[] = {"/fake-apiserver", "/tests/data"};\n'
+        self.write("build/dev/bin/kuryr-cni", "1")
+        self.write("source.c", 'const char* const kNames[] = {"/fake-apiserver", "/tests/data", "/etc/hosts", "see docs/ovn.md",'
+                               '"https://example.org/docs/ovn.md#part", "kuryr-cni: failed"};\n'
                                'int main(int count, char** all) { return kNames[count] == all[0]; }\n')
         self.program = self.folder / "build/dev/bin/pods_test"
         subprocess.run(["gcc", "-g", "-o", self.program, self.folder / "source.c"], check=True)
@@ -98,9 +101,10 @@ class InputsOfAProgram(Folder):
         states.append(self.state())
         self.assertEqual(len(set(states)), 4)
 
-    def test_it_does_not_change_with_other_data(self):
+    def test_it_does_not_change_with_what_its_messages_name(self):
         before = self.state()
-        self.write("etc/a.conf", "other")
+        for name in ("etc/a.conf", "docs/ovn.md", "build/dev/bin/kuryr-cni"):
+            self.write(name, "other")
         self.assertEqual(self.state(), before)
 
     def state(self):
