@@ -71,11 +71,11 @@ TEST(PolicyRowsTest, PodsAreAddressesOfTheirPortGroupsAndEachSetHasItsOwnRows) {
 TEST(PolicyRowsTest, WhatIsAllowedToOtherPodsHasAnotherPriority) {
   std::set<int> priorities;
   for (int i = 0; i < 1000; ++i) {
-    const PodSet set = "team-" + std::to_string(i);
+    const policy::PodSet set = "team-" + std::to_string(i);
     PolicyRows rows("kuryr");
     const auto changes = rows.Take(
-        {{"team/p",
-          CompiledPolicy{.subject = set, .rules = {{.subject = set, .networks = {Net("::/0")}}}}}});
+        {{"team/p", policy::CompiledPolicy{
+                        .subject = set, .rules = {{.subject = set, .networks = {Net("::/0")}}}}}});
     priorities.insert(changes.wanted.at(0).values.at("priority").get<int>());
   }
   EXPECT_GT(priorities.size(), 500U);
