@@ -1,5 +1,6 @@
 #include "controller/backends/ovn/endpoint_budget.h"
 
+#include <algorithm>
 #include <set>
 
 namespace kuryr::controller::ovn {
@@ -7,36 +8,56 @@ namespace {
 
 size_t VipsOf(const Service& service) { return service.ports.size() * service.cluster_ips.size(); }
 
-using Rows = std::set<std::pair<std::string, std::string>>;  // by client and protocol
-
-/// The endpoints that the clients prefer. Adds their rows.
-size_t CountPreferred(const EndpointsByClient& preferred, const std::string& protocol, Rows& rows) {
-  size_t endpoints = 0;
-  for (const auto& [client, of_client] : preferred) {
-    endpoints += of_client.size();
-    rows.emplace(client, protocol);
-  }
-  return endpoints;
+size_t CountOf(IpFamily family, const std::vector<ServiceEndpoint>& endpoints) {
+  return static_cast<size_t>(
+      std::count_if(endpoints.begin(), endpoints.end(),
+                    [&](const ServiceEndpoint& each) { return each.address.family == family; }));
 }
 
-size_t CostOf(const Service& service, size_t switches) {
+/// Of the rows that the Service has for these clients: the rows, and what stands in them. A row has
+/// each port of its protocol: where the client prefers nothing by it, with all endpoints. What
+/// exceeds `most` is not counted to its end.
+size_t CostOfClients(const Service& service, EndpointsByClient ServicePort::* preferred,
+                     size_t most) {
+  std::map<std::string, std::set<std::string>> clients;  // by protocol
+  for (const ServicePort& port : service.ports) {
+    for (const auto& [client, endpoints] : port.*preferred) clients[port.protocol].insert(client);
+  }
+  size_t cost = 0;
+  for (const auto& [protocol, names] : clients) cost += EndpointBudget::kRow * names.size();
+  for (const ServicePort& port : service.ports) {
+    const auto names = clients.find(port.protocol);
+    if (names == clients.end()) continue;
+    if (cost > most) break;
+    for (const IpAddress& address : service.cluster_ips) {
+      const size_t all = std::max<size_t>(CountOf(address.family, port.endpoints), 1);
+      for (const std::string& client : names->second) {
+        const auto own = (port.*preferred).find(client);
+        const size_t count =
+            own == (port.*preferred).end() ? 0 : CountOf(address.family, own->second);
+        cost += count == 0 ? all : count;
+      }
+    }
+  }
+  return cost;
+}
+
+size_t CostOf(const Service& service, size_t switches, size_t most) {
   if (service.cluster_ips.empty()) return 0;
   size_t endpoints = 0;
-  Rows of_nodes;
-  Rows of_zones;
+  std::set<std::pair<std::string, std::string>> rows;  // of a local Service
   std::set<std::string> placed;  // protocols whose load balancers are at single switches
   for (const ServicePort& port : service.ports) {
     endpoints += port.endpoints.size();
     for (const ServiceEndpoint& endpoint : port.endpoints) {
-      if (!endpoint.node.empty()) of_nodes.emplace(endpoint.node, port.protocol);
+      if (!endpoint.node.empty()) rows.emplace(endpoint.node, port.protocol);
     }
-    endpoints += CountPreferred(port.of_node, port.protocol, of_nodes);
-    endpoints += CountPreferred(port.of_zone, port.protocol, of_zones);
     if (!port.of_node.empty()) placed.insert(port.protocol);
   }
-  return endpoints + EndpointBudget::kVip * VipsOf(service) +
-         EndpointBudget::kRow * (of_nodes.size() + of_zones.size()) +
-         EndpointBudget::kPlace * switches * placed.size();
+  return endpoints + EndpointBudget::kVip * VipsOf(service) + EndpointBudget::kRow * rows.size() +
+         EndpointBudget::kPlace * switches * placed.size() +
+         CostOfClients(service, &ServicePort::of_node, most) +
+         CostOfClients(service, &ServicePort::of_zone, most);
 }
 
 Service WithoutPreferences(Service service) {
@@ -70,8 +91,8 @@ bool EndpointBudget::Admit(const std::string& name, const Waiting& wanted) {
   return true;
 }
 
-EndpointBudget::Waiting EndpointBudget::Weigh(const Service& service, size_t switches) {
-  return {.service = service, .vips = VipsOf(service), .cost = CostOf(service, switches)};
+EndpointBudget::Waiting EndpointBudget::Weigh(const Service& service, size_t switches) const {
+  return {.service = service, .vips = VipsOf(service), .cost = CostOf(service, switches, most_)};
 }
 
 std::vector<EndpointBudget::Form> EndpointBudget::Take(const std::string& name,

@@ -50,7 +50,7 @@ class EndpointBudget {
     size_t cost;  ///< in endpoints
   };
 
-  [[nodiscard]] static Waiting Weigh(const Service& service, size_t switches);
+  [[nodiscard]] Waiting Weigh(const Service& service, size_t switches) const;
   void Forget(const std::string& name);
   [[nodiscard]] bool Admit(const std::string& name, const Waiting& wanted);
 

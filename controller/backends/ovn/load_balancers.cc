@@ -100,8 +100,11 @@ Endpoints PreferredOf(const ServicePort& port, const std::string& node, const st
 
 /// The Service for the clients of a node or a zone.
 Service PartFor(const Service& facts, const std::string& node, const std::string& zone) {
-  Service part = facts;
-  for (ServicePort& port : part.ports) port.endpoints = PreferredOf(port, node, zone);
+  Service part = {.cluster_ips = facts.cluster_ips, .affinity = facts.affinity, .ports = {}};
+  part.ports.reserve(facts.ports.size());
+  for (const ServicePort& port : facts.ports)
+    part.ports.push_back(
+        {.protocol = port.protocol, .port = port.port, .endpoints = PreferredOf(port, node, zone)});
   return part;
 }
 

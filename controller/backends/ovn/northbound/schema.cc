@@ -37,8 +37,11 @@ std::vector<OvsdbTable> NorthboundTables(const std::string& cluster) {
     table.condition =
         ovsdb::Where("external_ids", "includes", ovsdb::Map({{"kuryr-cluster", cluster}}));
   }
-  // No condition says how a name begins.
-  tables.push_back({.name = kLoadBalancerGroup, .values = {"name"}, .sets = {"load_balancer"}});
+  // All of them: no condition says how a name begins.
+  tables.push_back({.name = kLoadBalancerGroup,
+                    .values = {"name"},
+                    .sets = {"load_balancer"},
+                    .condition = ovsdb::Where("name", "!=", "")});
   return tables;
 }
 

@@ -128,6 +128,21 @@ TEST(EndpointBudgetTest, WhatClientsPreferCounts) {
   }
 }
 
+TEST(EndpointBudgetTest, WhatClientsDoNotPreferCountsInTheirRows) {
+  Service service = WithEndpoints(3);
+  service.cluster_ips.push_back(IpAddress::Parse("fd00:96::9").value());
+  service.ports.resize(2, service.ports[0]);
+  service.ports[0].of_zone = {{"a", {service.ports[0].endpoints[0]}}, {"b", {}}};
+  // By both ports, of IPv4: what a prefers of 80, all else; of IPv6, each port by itself.
+  const size_t in_rows = (1 + 3 + 3 + 3) + 4;
+  const size_t cost = 2 * 3 + 4 * kVip + 2 * EndpointBudget::kRow + in_rows;
+
+  EXPECT_THAT(EndpointBudget(cost).Take("a/one", service, kSwitches),
+              ElementsAre(Pair("a/one", service)));
+  EXPECT_THAT(EndpointBudget(cost - 1).Take("a/one", service, kSwitches),
+              ElementsAre(Pair("a/one", ::testing::Not(service))));
+}
+
 TEST(EndpointBudgetTest, OneThatWaitedHasNoPreferences) {
   EndpointBudget budget(kVip + 1);
   (void)budget.Take("a/one", WithEndpoints(1), kSwitches);
