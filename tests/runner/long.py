@@ -97,12 +97,14 @@ def on_trixie():
     suites["runtimes"] = ("tests/runtimes/run",)
     # The root has not got its packages.
     suites["neutron"] = ("bash", "-c", 'tests/packages neutron && "$@"', "bash", "tests/neutron/run", "--logs", "build/run/trixie-neutron")
-    unit = ("tests/packages test && cmake --preset dev -D KURYR_TEST_LABELS=unit && cmake --build --preset dev && "
-            "ctest --preset dev -L unit -j4 --output-junit build/run/trixie-unit.xml")
+    # Its objects are those of the programs.
+    unit = ("tests/packages test && cmake --preset release -D BUILD_TESTING=ON -D KURYR_TEST_LABELS=unit && "
+            "cmake --build --preset release --target kernel_tests && "
+            "ctest --preset release -L unit -j4 --output-junit build/run/trixie-unit.xml")
     enter, programs = ("tests/roots/enter", "trixie"), ("trixie programs",)
     return [*lanes.elsewhere("debians", "trixie", suites),
             Task("trixie unit", "debians", (*enter, "bash", "-c", unit), programs, seconds=900, builds=True,
-                 report=lanes.OUT / "trixie-unit.xml", parts=lanes.ROOT / "build/trixie/dev/gtest"),
+                 report=lanes.OUT / "trixie-unit.xml", parts=lanes.ROOT / "build/trixie/release/gtest"),
             Task("trixie Debian packages", "debians", (*enter, "bash", "-c", "tests/packages test && tests/debs"), programs)]
 
 
