@@ -72,10 +72,10 @@ TEST(PolicyRowsTest, WhatIsAllowedToOtherPodsHasAnotherPriority) {
   std::set<int> priorities;
   for (int i = 0; i < 1000; ++i) {
     const policy::PodSet set = "team-" + std::to_string(i);
+    const policy::PolicyRule rule = {.subject = set, .any_peer = true, .any_port = true};
     PolicyRows rows("kuryr");
-    const auto changes = rows.Take(
-        {{"team/p", policy::CompiledPolicy{
-                        .subject = set, .rules = {{.subject = set, .networks = {Net("::/0")}}}}}});
+    const auto changes =
+        rows.Take({{"team/p", policy::CompiledPolicy{.subject = set, .rules = {rule}}}});
     priorities.insert(changes.wanted.at(0).values.at("priority").get<int>());
   }
   EXPECT_GT(priorities.size(), 500U);
