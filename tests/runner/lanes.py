@@ -209,7 +209,7 @@ def tasks_of(lane):
                         program("ovn", served, ("tests/policies/run", "--backend", "ovn", "--logs", "build/run/policies-ovn"), WAITS, 60,
                                 name="policies ovn"),
                         program("ovn", served, ("tests/ovn/services", "--logs", "build/run/services"), WAITS, 60, name="services"),
-                        program("ovn", served, ("tests/ovn/neighbours", "--logs", "build/run/neighbours"), WAITS, 40,
+                        program("ovn", served, ("tests/ovn/neighbours", "--logs", "build/run/neighbours"), WAITS, 180,
                                 name="neighbours"),
                         program("ovn", served, ("tests/ovn/networks", "--logs", "build/run/networks"), WAITS, 30, name="networks"),
                         program("ovn", served, ("tests/ovn/storm", "--users", "1", "--rate", "40", "--seconds", "40",

@@ -8,6 +8,7 @@
 
 #include "controller/owners/pod_facts.h"
 #include "service/health_server.h"
+#include "tests/binding/node/node_vif.h"
 #include "tests/controller/commands/commands_fixture.h"
 #include "tests/support/paths.h"
 
@@ -139,11 +140,13 @@ class NodesStatusTest : public StatusCommandTest {
     Configure("[node_network]\nenabled = true\n");
     SetLease("leader-1", 1);
   }
-  /// kuryr-controller's Event on node1, of so many seconds ago.
+  /// kuryr-controller's Event on node1, of so many seconds ago. What ends a problem is listed
+  /// first.
   void Tell(const std::string& reason, const std::string& message, int age) {
     api().Create({{"kind", "Event"},
                   {"apiVersion", "v1"},
-                  {"metadata", {{"name", reason}, {"namespace", "default"}}},
+                  {"metadata",
+                   {{"name", reason == "KuryrNodeServed" ? "a" : "b"}, {"namespace", "default"}}},
                   {"involvedObject",
                    {{"kind", "Node"},
                     {"name", "node1"},
@@ -169,10 +172,10 @@ TEST_F(NodesStatusTest, NodeWithoutAPlanIsNamedWithItsNewestEvent) {
 }
 
 TEST_F(NodesStatusTest, NodeWithAPlanIsNamedUntilItsProblemIsOver) {
-  api().Patch("nodes", "", "node1",
-              {{"metadata",
-                {{"annotations",
-                  {{"openstack.org/kuryr-vif", vif::EncodeAnnotation({{.ifname = "eth0"}})}}}}}});
+  api().Patch(
+      "nodes", "", "node1",
+      {{"metadata",
+        {{"annotations", {{"openstack.org/kuryr-vif", vif::EncodeAnnotation({NodeVif()})}}}}}});
   Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 600);
 
   const ProcessResult status = Status();
