@@ -1,10 +1,12 @@
 """What ClusterNetworkPolicies of few rules let through: the scenarios of their API's conformance profile, written anew. Packets of
 SCTP are sent by none: policy_test has them."""
+import contextlib
 import itertools
 
 from policies.admin_chance import CLUSTER, GROUP, KINDS, NODES, node_object, path_of
 from policies.policy_chance import PORT_NAME
 
+LABEL = "of"  # namespaces have their names by it, and nodes those of a namespace
 ACTIONS = ("Accept", "Deny", "Pass")
 TIERS = ("Admin", "Baseline")
 SUBJECT, ORDERED, LIMITED = "north", "east", "west"  # names of namespaces
@@ -15,7 +17,7 @@ BY_NAME = [{"destinationNamedPort": PORT_NAME}]
 
 
 def pods_of(namespace):
-    return {"namespaces": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
+    return {"namespaces": {"matchLabels": {LABEL: namespace}}}
 
 
 def policy(name, tier, priority, ingress=(), egress=()):
@@ -39,6 +41,8 @@ class Scenarios:
     def __init__(self, pods):
         """pods: PolicedPods without policies."""
         self.pods = pods
+        for name in pods.namespaces:
+            pods.apply(("PATCH", f"/api/v1/namespaces/{name}", {"metadata": {"labels": {LABEL: name}}}))
 
     def closed(self, way, directions, action, ports):
         """Whether the rules close the way."""
@@ -52,15 +56,18 @@ class Scenarios:
     def expect(self, is_closed, when):
         self.pods.expect_ways({way for way in self.pods.all_ways() if not is_closed(way)}, when)
 
-    def write(self, body):
-        self.pods.apply(("POST", path_of(CLUSTER), body))
+    @contextlib.contextmanager
+    def written(self, *bodies, path=path_of(CLUSTER)):
+        for body in bodies:
+            self.pods.apply(("POST", path, body))
+        try:
+            yield
+        finally:
+            for body in bodies:
+                self.pods.apply(("DELETE", f"{path}/{body['metadata']['name']}", None))
 
     def change(self, name, field, value):
         self.pods.apply(("REPLACE", f"{path_of(CLUSTER)}/{name}", [{"op": "replace", "path": field, "value": value}]))
-
-    def remove(self, *names):
-        for name in names:
-            self.pods.apply(("DELETE", f"{path_of(CLUSTER)}/{name}", None))
 
     def addresses_of(self, namespace):
         return [address for pod in self.pods.pods.values() if pod.namespace == namespace for address in pod.addresses.values()]
@@ -68,10 +75,9 @@ class Scenarios:
     # ---- scenarios
     def rules(self, directions, ports, peer_of):
         for tier, action in itertools.product(TIERS, ACTIONS):
-            self.write(policy("rules", tier, 10, **{
-                direction: rules_of(action, ports, KEYS[direction], peer_of) for direction in directions}))
-            self.expect(lambda way, by=action: self.closed(way, directions, by, ports), f"{tier}, {action}, {directions}, {ports}")
-            self.remove("rules")
+            with self.written(policy("rules", tier, 10, **{
+                    direction: rules_of(action, ports, KEYS[direction], peer_of) for direction in directions})):
+                self.expect(lambda way, by=action: self.closed(way, directions, by, ports), f"{tier}, {action}, {directions}, {ports}")
 
     def peers(self):
         for directions, ports in itertools.product((["ingress"], ["egress"], ["ingress", "egress"]), (BY_NUMBER, BY_NAME)):
@@ -82,21 +88,17 @@ class Scenarios:
             "networks": [f"{each}/{128 if ':' in each else 32}" for each in self.addresses_of(namespace)]})
 
     def nodes(self):
-        for each in (ORDERED, LIMITED):
-            self.pods.apply(("POST", NODES, node_object(each, {"of": each}, self.addresses_of(each))))
-        self.rules(["egress"], BY_NUMBER, lambda namespace: {"nodes": {"matchLabels": {"of": namespace}}})
-        for each in (ORDERED, LIMITED):
-            self.pods.apply(("DELETE", f"{NODES}/{each}", None))
+        with self.written(*(node_object(each, {LABEL: each}, self.addresses_of(each)) for each in (ORDERED, LIMITED)), path=NODES):
+            self.rules(["egress"], BY_NUMBER, lambda namespace: {"nodes": {"matchLabels": {LABEL: namespace}}})
 
     def priorities(self):
         """A policy that passes on gets the priority before one that denies."""
-        for name, tier, priority, action in (
-                ("deny", "Admin", 50, "Deny"), ("pass", "Admin", 60, "Pass"), ("open", "Baseline", 10, "Accept")):
-            self.write(policy(name, tier, priority, **both_ways(action)))
-        self.expect(self.is_between, "the policy of priority 50 denies")
-        self.change("pass", "/spec/priority", 40)
-        self.expect(lambda way: False, "the policy of priority 40 passes on")
-        self.remove("deny", "pass", "open")
+        policies = [policy(name, tier, priority, **both_ways(action)) for name, tier, priority, action in (
+            ("deny", "Admin", 50, "Deny"), ("pass", "Admin", 60, "Pass"), ("open", "Baseline", 10, "Accept"))]
+        with self.written(*policies):
+            self.expect(self.is_between, "the policy of priority 50 denies")
+            self.change("pass", "/spec/priority", 40)
+            self.expect(lambda way: False, "the policy of priority 40 passes on")
 
     def is_between(self, way):
         """Between pods of the subject's namespace and those of its peer's."""
@@ -105,18 +107,16 @@ class Scenarios:
     def tiers(self):
         """What the tier Admin denies, then passes on; a NetworkPolicy allows it; without that, the tier Baseline denies it."""
         listed = f"/apis/networking.k8s.io/v1/namespaces/{SUBJECT}/networkpolicies"
-        for name, tier in (("first", "Admin"), ("last", "Baseline")):
-            self.write(policy(name, tier, 10, **both_ways("Deny")))
         every = {"namespaceSelector": {}}
-        self.pods.apply(("POST", listed, {"metadata": {"name": "open"}, "spec": {
-            "podSelector": {}, "policyTypes": ["Ingress", "Egress"], "ingress": [{"from": [every]}], "egress": [{"to": [every]}]}}))
-        self.expect(self.is_between, "the tier Admin denies")
-        for direction in KEYS:
-            self.change("first", f"/spec/{direction}/0/action", "Pass")
-        self.expect(lambda way: False, "a NetworkPolicy allows what is passed on")
-        self.pods.apply(("DELETE", f"{listed}/open", None))
-        self.expect(self.is_between, "the tier Baseline denies what is passed on")
-        self.remove("first", "last")
+        allowance = {"metadata": {"name": "open"}, "spec": {
+            "podSelector": {}, "policyTypes": ["Ingress", "Egress"], "ingress": [{"from": [every]}], "egress": [{"to": [every]}]}}
+        with self.written(policy("first", "Admin", 10, **both_ways("Deny")), policy("last", "Baseline", 10, **both_ways("Deny"))):
+            with self.written(allowance, path=listed):
+                self.expect(self.is_between, "the tier Admin denies")
+                for direction in KEYS:
+                    self.change("first", f"/spec/{direction}/0/action", "Pass")
+                self.expect(lambda way: False, "a NetworkPolicy allows what is passed on")
+            self.expect(self.is_between, "the tier Baseline denies what is passed on")
 
 
 def check(facts, pods):
