@@ -133,7 +133,7 @@ TEST_F(TakeoverTest, StandbyWritesNothing) {
   EXPECT_EQ(Writes("/"), 0U);
 }
 
-TEST_F(TakeoverTest, PodsOfAFewPagesAreListedInOneAnswerWhenTheStandbyLeads) {
+TEST_F(TakeoverTest, PodsThatTheStandbyKnowsAreNotListedAgainWhenItLeads) {
   for (int i = 0; i < 700; ++i)
     cluster_.CreatePod("host-" + std::to_string(i), {{"hostNetwork", true}});
   auto standby = StartStandby();
@@ -146,19 +146,19 @@ TEST_F(TakeoverTest, PodsOfAFewPagesAreListedInOneAnswerWhenTheStandbyLeads) {
   EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
   std::vector<std::string> lists = Targets("list", "/api/v1/pods");
   lists.erase(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(before));
-  EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=1", "/api/v1/pods"));
+  EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=1"));
 }
 
 TEST_F(TakeoverTest, WhoLeadsFromItsStartListsEverythingOnce) {
   for (const char* name : {"a", "b"}) cluster_.CreatePod(name, {{"hostNetwork", true}});
-  const size_t before = Count("list", "/api/v1/pods");
 
   Start();
   cluster_.CreatePod("c");
   (void)cluster_.WaitForPlan("c");
 
   std::vector<std::string> lists = Targets("list", "/api/v1/pods");
-  lists.erase(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(before));
+  // The cluster's own.
+  std::erase_if(lists, [](const auto& list) { return list.ends_with("resourceVersion=0"); });
   EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=1", "/api/v1/pods"));
 }
 
