@@ -52,7 +52,7 @@ class Local:
     def __init__(self, facts, chosen):
         with facts.fact("two nodes in routed pools, with kuryr-controller and kuryr-daemon", basis=True):
             self.cluster = LocalCluster(chosen, define_admins_policies)
-        self.explain = self.cluster.explain
+        self.daemon_at = self.cluster.daemon_at
 
     def state_own_facts(self, facts, pods):
         """Facts of this backend alone. pods: PolicedPods without policies."""
@@ -70,7 +70,7 @@ class Local:
 
 
 class OnOvn:
-    policies, has_admins, explain = 30, True, None
+    policies, has_admins, daemon_at = 30, True, None
 
     def __init__(self, facts, chosen):
         with facts.fact("a node on OVN, with kuryr-controller and kuryr-daemon", basis=True):
@@ -90,7 +90,7 @@ class OnOvn:
 
 
 class OnNeutron:
-    policies, has_admins, explain = 10, False, None
+    policies, has_admins, daemon_at = 10, False, None
 
     def __init__(self, facts, chosen):
         with facts.fact("the machine has a Neutron", basis=True):

@@ -1,6 +1,7 @@
 """Two nodes whose pods kuryr-controller plans by itself, in routed pools: backend local, as README's cluster has it."""
 import contextlib
 import ipaddress
+import shlex
 
 from controller.cluster import Cluster
 from harness.host import UPLINK, Segment
@@ -53,10 +54,10 @@ class LocalCluster(ControlledPods):
         return [kuryr_node(kuryr_target(chosen.plugin), self.api, chosen.daemon, host, node_network=NETWORK,
                            cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS}) for host in self.hosts]
 
-    def explain(self, pod):
-        """What the pod's node says of its policies."""
+    def daemon_at(self, pod):
+        """kuryr-daemon's command line on the pod's node."""
         agent = self.sandboxes[pod].node.agent
-        return agent.host.run(agent.program, "--config-file", agent.conf, "policy", pod)
+        return shlex.join(map(str, [*agent.host.entry, agent.program, "--config-file", agent.conf]))
 
     @contextlib.contextmanager
     def disturbed(self, number):
