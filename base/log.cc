@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.h"
@@ -100,6 +102,10 @@ void SetLogLevel(LogLevel level) noexcept { threshold.store(level, std::memory_o
 void SetLogFile(const std::string& path) {
   Output& output = TheOutput();
   std::shared_ptr<spdlog::logger> logger;
+  // spdlog would make it: a misspelt path would look like a program that is silent.
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(folder))
+    throw std::runtime_error("open log file " + path + ": there is no folder " + folder.string());
   try {
     logger = MakeLogger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
   } catch (const spdlog::spdlog_ex& e) {

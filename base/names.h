@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace kuryr {
 
@@ -16,5 +19,10 @@ inline constexpr const char* kLinkNameRule =
 
 /// A UUID as text (RFC 4122): 8-4-4-4-12 hexadecimal digits.
 [[nodiscard]] bool IsUuid(std::string_view text);
+
+/// The name that a person may have meant by `word`; empty if all differ in more than `most`
+/// letters, or in more than a third of them.
+[[nodiscard]] std::string NearestName(std::string_view word, const std::vector<std::string>& names,
+                                      size_t most = std::string::npos);
 
 }  // namespace kuryr

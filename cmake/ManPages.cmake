@@ -1,16 +1,19 @@
-# Man pages, and bash's completion, of what the programs and etc/kuryr.conf say of themselves: in man/ and bash-completion/.
+# Man pages and the shells' completion, of what the programs and etc/kuryr.conf say of themselves: in man/ and completion/.
 find_program(PYTHON3 python3 REQUIRED)
 set(recipe ${PROJECT_SOURCE_DIR}/cmake/man-page)
 set(made)
 foreach(program IN ITEMS kuryr-cni kuryr-daemon kuryr-controller kuryr-devices)
   set(page ${PROJECT_BINARY_DIR}/man/${program}.8)
-  set(words ${PROJECT_BINARY_DIR}/bash-completion/${program})
-  add_custom_command(OUTPUT ${page} ${words}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man ${PROJECT_BINARY_DIR}/bash-completion
+  set(words ${PROJECT_BINARY_DIR}/completion)
+  set(scripts ${words}/${program} ${words}/${program}.fish ${words}/_${program})
+  add_custom_command(OUTPUT ${page} ${scripts}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man ${words}
     COMMAND ${PYTHON3} ${recipe} $<TARGET_FILE:${program}> > ${page}
-    COMMAND ${PYTHON3} ${recipe} --completion $<TARGET_FILE:${program}> > ${words}
+    COMMAND $<TARGET_FILE:${program}> completion bash > ${words}/${program}
+    COMMAND $<TARGET_FILE:${program}> completion fish > ${words}/${program}.fish
+    COMMAND $<TARGET_FILE:${program}> completion zsh > ${words}/_${program}
     DEPENDS ${program} ${recipe} VERBATIM)
-  list(APPEND made ${page} ${words})
+  list(APPEND made ${page} ${scripts})
 endforeach()
 set(page ${PROJECT_BINARY_DIR}/man/kuryr.conf.5)
 set(conf ${PROJECT_SOURCE_DIR}/etc/kuryr.conf)

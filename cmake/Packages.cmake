@@ -64,8 +64,10 @@ foreach(program IN ITEMS kuryr-cni kuryr-daemon kuryr-controller kuryr-devices)
   if(program STREQUAL kuryr-daemon)
     set(of kuryr-cni)
   endif()
-  install(FILES ${PROJECT_BINARY_DIR}/bash-completion/${program}
-    DESTINATION /usr/share/bash-completion/completions COMPONENT ${of})
+  set(words ${PROJECT_BINARY_DIR}/completion)
+  install(FILES ${words}/${program} DESTINATION /usr/share/bash-completion/completions COMPONENT ${of})
+  install(FILES ${words}/${program}.fish DESTINATION /usr/share/fish/vendor_completions.d COMPONENT ${of})
+  install(FILES ${words}/_${program} DESTINATION /usr/share/zsh/vendor-completions COMPONENT ${of})
 endforeach()
 
 set(CPACK_GENERATOR DEB)

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "binding/attachment.h"
 #include "binding/drivers/binding.h"
+#include "binding/plan/attachment.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::cni {

@@ -46,11 +46,13 @@ void Controller::Run(const std::stop_token& stop) {
 }
 
 void Controller::LeadOnce(const std::stop_token& stop) {
-  if (config_.leader_elect && !election_.Acquire(stop)) return;
+  if (config_.leader_elect && !election_.Acquire(stop, [this] { informer_.Start(); })) return;
   const SinkKind sink = ChooseSink(config_);
+  const bool holds_ports = !EndsPodsFirst(config_);
   Log(LogLevel::kInfo, "leads", {{"vif_sink", NameOf(sink)}});
   const auto leading = std::make_shared<Leading>(
-      Leading::Parts{config_, reporter_, metrics_, informer_}, sink, [this] { return MayWrite(); });
+      Leading::Parts{config_, reporter_, metrics_, informer_, holds_ports}, sink,
+      [this] { return MayWrite(); });
   // Also where something throws: whatever leads next begins with an informer that nobody uses.
   const Rollback ended([&] {
     leading->Stop();

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/owners/writer.h"
+#include "policy/admin_policy.h"
 
 namespace kuryr::controller {
 namespace {
@@ -42,18 +43,22 @@ Informer::Informer(const Config& config)
       nodes_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       policies_(
           {.policies = config.backend->needs().policies || config.backend->needs().node_policies,
+           .admins =
+               config.backend->needs().admin_policies || config.backend->needs().node_policies,
            .decodes = config.backend->needs().node_policies,
            .multi = config.backend->needs().multi_policies},
           [this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      compiled_policies_(config.backend->needs().multi_policies,
+      compiled_policies_({.multi = config.backend->needs().multi_policies,
+                          .admins = config.backend->needs().admin_policies},
                          [this](const std::string& key)
                              KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       services_([this](const std::string& key)
                     KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       service_cidrs_(config.node_network.service_cidrs),
       changes_({.take = [this](const watcher::WatchEvent& event) { pipeline_.Handle(event); },
-                .tell = [this](const std::string& lane) KURYR_TSA(
-                            requires_capability(mutex_)) { Wake(kWaitingPrefix + lane); }}),
+                .tell = [this](const std::string& lane)
+                            KURYR_TSA(requires_capability(mutex_)) { Wake(kWaitingPrefix + lane); },
+                .take_peers = [this] { return compiled_policies_.TakeWork(); }}),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   const BackendNeeds needs = config.backend->needs();
@@ -63,7 +68,7 @@ Informer::Informer(const Config& config)
   pipeline_.Register(attachments_);
   pipeline_.Register(claims_);
   pipeline_.Register(namespaces_);
-  pipeline_.Register(nodes_);
+  if (config.node_network.enabled) pipeline_.Register(nodes_);
   pipeline_.Register(policies_);
   pipeline_.Register(services_);
   pipeline_.Register(service_cidrs_);
@@ -78,20 +83,16 @@ Informer::Informer(const Config& config)
         ForbiddenLog("networkpolicies, which nobody is told of"));
   Watch("/apis/k8s.cni.cncf.io/v1beta1/multi-networkpolicies", WatchMode::kOptionalSet,
         ForbiddenLog("multi-networkpolicies, which nothing enforces then"));
-  if (needs.admin_policies || needs.node_policies) {
-    const auto log = ForbiddenLog("adminnetworkpolicies, which nothing enforces then");
-    Watch("/apis/policy.networking.k8s.io/v1alpha1/adminnetworkpolicies", WatchMode::kOptionalSet,
-          log);
-    Watch("/apis/policy.networking.k8s.io/v1alpha1/baselineadminnetworkpolicies",
-          WatchMode::kOptionalSet, log);
-  }
+  for (const policy::AdminKind& kind : policy::kAdminKinds)
+    Watch(kind.path().c_str(), WatchMode::kOptionalSet,
+          ForbiddenLog("admins' policies, which nothing enforces then"));
   if (needs.policies) {
     Watch("/api/v1/namespaces", WatchMode::kSet);
   } else if (needs.scopes) {
     Watch("/api/v1/namespaces", WatchMode::kOptionalSet,
           [this](const std::exception& refusal) { namespaces_.Refuse(WithMissingRight(refusal)); });
   }
-  if (config.node_network.enabled)
+  if (config.node_network.enabled || needs.admin_policies)
     Watch("/api/v1/nodes", WatchMode::kOptionalSet, ForbiddenLog("nodes"));
   if (config.node_network.enabled && !needs.services)
     Watch("/apis/networking.k8s.io/v1/servicecidrs", WatchMode::kOptionalSet,
@@ -102,12 +103,11 @@ Informer::Informer(const Config& config)
     Watch("/apis/discovery.k8s.io/v1/endpointslices", WatchMode::kOptionalSet, log);
     Watch("/apis/discovery.k8s.io/v1beta1/endpointslices", WatchMode::kOptionalSet, log);
   }
-  watcher_.Start();
   pacer_ = std::jthread([this](const std::stop_token& stop) { PassDue(stop); });
 }
 
-/// The first list is of the present state already: it comes a page at a time. A list of what the
-/// API server has at hand is all in one answer.
+/// The first list is of the present state already: a large set comes a page at a time. A list of
+/// what the API server has at hand is all in one answer.
 void Informer::Watch(const char* path, watcher::WatchMode mode,
                      std::function<void(const std::exception& refusal)> on_forbidden) {
   ++lists_missing_;
@@ -166,6 +166,7 @@ void Informer::Lead(Leader leader) {
     next_ = next;
   }
   watcher_.CatchUp([this, next] { OnCaughtUp(next); });
+  watcher_.Start();
 }
 
 /// A plan on a pod goes before the addresses of a claim.

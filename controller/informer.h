@@ -28,8 +28,8 @@
 namespace kuryr::controller {
 
 /// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
-/// NetworkAttachmentDefinitions, IPAMClaims, NetworkPolicies and MultiNetworkPolicies as long as
-/// the process lives. It watches namespaces and Services where the backend asks for them. Where
+/// NetworkAttachmentDefinitions, IPAMClaims, NetworkPolicies and MultiNetworkPolicies from its
+/// start on. It watches namespaces and Services where the backend asks for them. Where
 /// [node_network] is enabled, it watches nodes, and ServiceCIDRs if pods need routes. A backend
 /// that enforces policies gives no plan before namespaces and policies are known. While it leads,
 /// PacedChanges stands before all that takes events. Thread-safe.
@@ -40,6 +40,9 @@ class Informer : private watcher::EventHandler {
   Informer(const Informer&) = delete;
   Informer& operator=(const Informer&) = delete;
   ~Informer() override { watcher_.Stop(); }
+
+  /// Begins to watch, for a standby. A leader does so by Lead, and then everything is listed once.
+  void Start() { watcher_.Start(); }
 
   /// The leader of this process.
   struct Leader {

@@ -1,5 +1,6 @@
 #include "controller/leading.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -26,6 +27,21 @@ SinkKind ChooseSink(const Config& config) {
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
     return SinkKind::kPodState;
+  }
+}
+
+bool EndsPodsFirst(const Config& config) {
+  constexpr unsigned kFirstMinor = 33;
+  watcher::ApiClient client(config.api.api);
+  try {
+    const nlohmann::json version = client.Get("/version");
+    // Some clouds have "33+".
+    const std::string text = StringAt(version, "minor");
+    unsigned minor = 0;
+    (void)std::from_chars(text.data(), text.data() + text.size(), minor);
+    return StringAt(version, "major") == "1" && minor >= kFirstMinor;
+  } catch (const watcher::ApiError&) {
+    return false;
   }
 }
 
@@ -168,7 +184,8 @@ Workers::Round Leading::MakeRound() {
                                      informer.attachments(),
                                      informer.claims(),
                                      informer.namespaces(),
-                                     sink_};
+                                     sink_,
+                                     parts_.holds_ports};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
   const auto worker = std::make_shared<Worker>(client, may_write_, nodes_, shared, parts_.informer);
   clients_.push_back(client);

@@ -31,7 +31,8 @@ class Leading {
     const Config& config;
     Reporter& reporter;
     RoundMetrics& metrics;
-    Informer& informer;  ///< of one Leading at a time
+    Informer& informer;       ///< of one Leading at a time
+    bool holds_ports = true;  ///< as for MakeSink
   };
 
   Leading(const Parts& parts, SinkKind sink, MayWrite may_write);
@@ -73,5 +74,10 @@ class Leading {
 /// The sink that kuryr.conf names. Otherwise KuryrPorts, if the cluster has their definition.
 /// Throws the errors of ApiClient.
 [[nodiscard]] SinkKind ChooseSink(const Config& config);
+
+/// Whether the end of a namespace deletes its KuryrPorts when its pods are gone, and not before:
+/// from Kubernetes 1.33 on. False also if the API server does not tell its version. Throws the
+/// errors of ApiClient but ApiError.
+[[nodiscard]] bool EndsPodsFirst(const Config& config);
 
 }  // namespace kuryr::controller

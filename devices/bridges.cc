@@ -7,8 +7,8 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
-#include "binding/allowed.h"
 #include "binding/ovs/bridge_list.h"
+#include "binding/plan/allowed.h"
 #include "devices/sysfs_folder.h"
 #include "ovsdb/client.h"
 

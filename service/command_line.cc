@@ -3,8 +3,94 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "base/names.h"
+#include "service/completion.h"
 
 namespace kuryr::service {
+namespace {
+
+/// "--name VALUE" as the option's name and the help's word for its value.
+std::pair<std::string, std::string> Split(const std::string& name) {
+  const size_t blank = name.find(' ');
+  if (blank == std::string::npos) return {name, ""};
+  return {name.substr(0, blank), name.substr(blank + 1)};
+}
+
+template <typename Value>
+CLI::Option* AddTyped(CLI::App& app, const std::string& name, Value& value,
+                      const std::string& about) {
+  const auto [option, type] = Split(name);
+  return app.add_option(option, value, about)->type_name(type);
+}
+
+bool TakesFile(const std::string& type) { return type == "FILE" || type == "FOLDER"; }
+
+/// The values of IsMember, which stand in the option's type as "{a,b}".
+std::vector<std::string> AllowedBy(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t begin = type.find('{');
+  const size_t end = type.find('}');
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
+}
+
+CompletionWords::Option WordsOf(const CLI::Option& option) {
+  CompletionWords::Option words{.about = option.get_description(),
+                                .takes_value = option.get_type_size() != 0,
+                                .values = AllowedBy(option)};
+  for (const std::string& name : option.get_snames()) words.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) words.names.push_back("--" + name);
+  words.takes_file = TakesFile(option.nonpositional() ? option.get_type_name() : option.get_name());
+  return words;
+}
+
+CompletionWords WordsOf(const CLI::App& app) {
+  CompletionWords words{.name = app.get_name(), .about = app.get_description()};
+  for (const CLI::Option* option : app.get_options())
+    (option->nonpositional() ? words.options : words.arguments).push_back(WordsOf(*option));
+  for (const CLI::App* command : app.get_subcommands({}))
+    words.commands.push_back(WordsOf(*command));
+  return words;
+}
+
+std::vector<std::string> NamesIn(const CompletionWords& words, bool is_option) {
+  std::vector<std::string> names;
+  if (!is_option) {
+    for (const CompletionWords& command : words.commands) names.push_back(command.name);
+    return names;
+  }
+  for (const auto& option : words.options)
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  for (const CompletionWords& command : words.commands) {
+    const std::vector<std::string> more = NamesIn(command, is_option);
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
+}
+
+/// "no command statsu; did you mean status?"
+std::string Unexpected(const CLI::App& app, const std::string& word) {
+  const bool is_option = word.starts_with("-");
+  const bool is_command = !is_option && app.get_subcommands().empty();
+  const std::string nearest = NearestName(word, NamesIn(WordsOf(app), is_option));
+  return std::string("there is no ") +
+         (is_option    ? "option "
+          : is_command ? "command "
+                       : "argument ") +
+         word +
+         (nearest.empty() || !(is_option || is_command) ? "" : "; did you mean " + nearest + "?");
+}
+
+EarlyEnd Misuse(const CLI::App& app, const std::string& what) {
+  return {.text = app.get_name() + ": " + what + "\n" + app.get_name() +
+                  " --help shows what it takes.\n",
+          .exit_code = kCommandFailed};
+}
+
+}  // namespace
 
 CommandLineOption& CommandLineOption::Require() {
   option_->required();
@@ -16,29 +102,42 @@ CommandLineOption& CommandLineOption::Need(const CommandLineOption& other) {
   return *this;
 }
 
+CommandLineOption& CommandLineOption::AllowAnyNumber() {
+  option_->expected(0, -1);
+  return *this;
+}
+
 CommandLineOption& CommandLineOption::AllowOnly(const std::vector<std::string>& values) {
-  option_->check(CLI::IsMember(values));
+  option_->check(CLI::IsMember(values))->option_text(CLI::detail::join(values, "|"));
   return *this;
 }
 
 CommandLineOption CommandLine::Add(const std::string& name, std::string& value,
                                    const std::string& about) {
-  return CommandLineOption(app_->add_option(name, value, about));
+  return CommandLineOption(AddTyped(*app_, name, value, about));
 }
 
 CommandLineOption CommandLine::Add(const std::string& name, std::filesystem::path& value,
                                    const std::string& about) {
-  return CommandLineOption(app_->add_option(name, value, about));
+  return CommandLineOption(AddTyped(*app_, name, value, about));
 }
 
 CommandLineOption CommandLine::Add(const std::string& name, std::vector<std::string>& values,
                                    const std::string& about) {
-  return CommandLineOption(app_->add_option(name, values, about));
+  // One value each time: further words are the command's.
+  return CommandLineOption(AddTyped(*app_, name, values, about)->allow_extra_args(false));
 }
 
 CommandLineOption CommandLine::Add(const std::string& name, bool& is_given,
                                    const std::string& about) {
   return CommandLineOption(app_->add_flag(name, is_given, about));
+}
+
+void CommandLine::AddOutput(bool& as_json) {
+  app_->add_flag("--json", as_json, "Print JSON, as -o json does");
+  const auto take = [&as_json](const std::string& format) { as_json = format == "json"; };
+  CommandLineOption(app_->add_option_function<std::string>("-o,--output", take, "Print this form"))
+      .AllowOnly({"text", "json"});
 }
 
 CommandLine CommandLine::AddCommand(const std::string& name, const std::string& about) {
@@ -58,7 +157,7 @@ ProgramLine::ProgramLine(const std::string& name, const std::string& about,
                          const std::string& footer)
     : ProgramLine(std::make_unique<CLI::App>(about, name)) {
   owned_->footer(footer);
-  owned_->set_version_flag("--version", name + " " KURYR_VERSION);
+  owned_->set_version_flag("-V,--version", name + " " KURYR_VERSION);
 }
 
 ProgramLine::ProgramLine(std::unique_ptr<CLI::App> owned)
@@ -66,15 +165,48 @@ ProgramLine::ProgramLine(std::unique_ptr<CLI::App> owned)
 
 ProgramLine::~ProgramLine() = default;
 
+void ProgramLine::AddOwnCommands() {
+  AddCommand("help", "Show the program's help, or that of the command behind it");
+  AddCommand("version", "Show the version");
+  AddCommand("completion", "Print a script that completes this program's words in a shell")
+      .Add("SHELL", shell_, "The shell that shall read it")
+      .Require()
+      .AllowOnly(kShells);
+}
+
+EarlyEnd ProgramLine::HelpOf(const std::string& command) const {
+  const auto found = std::as_const(*owned_).get_subcommands(
+      [&](const CLI::App* each) { return each->get_name() == command; });
+  if (found.empty()) return Misuse(*owned_, Unexpected(*owned_, command));
+  return {.text = found.front()->help(owned_->get_name())};
+}
+
+std::optional<EarlyEnd> ProgramLine::RunOwnCommand() {
+  if (owned_->got_subcommand("version")) return EarlyEnd{.text = owned_->version() + "\n"};
+  if (owned_->got_subcommand("completion"))
+    return EarlyEnd{.text = CompletionScript(owned_->get_name(), shell_)};
+  if (!owned_->got_subcommand("help")) return std::nullopt;
+  owned_->clear();  // or its help would be that of command "help"
+  return EarlyEnd{.text = owned_->help()};
+}
+
 std::optional<EarlyEnd> ProgramLine::Parse(int argc, const char* const* argv) {
+  AddOwnCommands();
+  if (argc > 1 && argv[1] == std::string_view(kComplete))
+    return EarlyEnd{.text = Complete(WordsOf(*owned_), {argv + 2, argv + argc})};
+  // CLI11 would take the word behind it for a second command.
+  if (argc > 2 && argv[1] == std::string_view("help")) return HelpOf(argv[2]);
   try {
     owned_->parse(argc, argv);
-    return std::nullopt;
-  } catch (const CLI::ParseError& e) {
+    return RunOwnCommand();
+  } catch (const CLI::ExtrasError&) {
+    return Misuse(*owned_, Unexpected(*owned_, owned_->remaining(true).front()));
+  } catch (const CLI::Success& asked) {
     std::ostringstream out;
-    std::ostringstream error;
-    const int exit_code = owned_->exit(e, out, error);
-    return EarlyEnd{.text = out.str() + error.str(), .exit_code = exit_code};
+    owned_->exit(asked, out, out);
+    return EarlyEnd{.text = out.str()};
+  } catch (const CLI::ParseError& wrong) {
+    return Misuse(*owned_, wrong.what());
   }
 }
 

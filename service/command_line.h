@@ -16,6 +16,10 @@ class Option;
 
 namespace kuryr::service {
 
+/// Exit statuses of all commands; 0 is success.
+inline constexpr int kUnwell = 1;         ///< the command did its work, and found a fault
+inline constexpr int kCommandFailed = 2;  ///< it could not do its work, or its arguments are wrong
+
 /// An option of a CommandLine, valid as long as that.
 class CommandLineOption {
  public:
@@ -24,6 +28,8 @@ class CommandLineOption {
   CommandLineOption& Require();
   /// Makes this option an error without `other`.
   CommandLineOption& Need(const CommandLineOption& other);
+  /// Takes none, one or several values at once.
+  CommandLineOption& AllowAnyNumber();
   CommandLineOption& AllowOnly(const std::vector<std::string>& values);
 
  private:
@@ -33,8 +39,9 @@ class CommandLineOption {
 /// Options of a program or of one of its commands: a handle, valid as long as the ProgramLine.
 class CommandLine {
  public:
-  /// Adds an option. `name` is "--name", or "NAME" for a positional argument. ProgramLine::Parse
-  /// writes to the second argument.
+  /// Adds an option. `name` is "--name VALUE", "--name" for a flag, or "NAME" for a positional
+  /// argument. VALUE is the help's word for the value; completion offers files for FILE and FOLDER.
+  /// ProgramLine::Parse writes to the second argument.
   CommandLineOption Add(const std::string& name, std::string& value, const std::string& about);
   CommandLineOption Add(const std::string& name, std::filesystem::path& value,
                         const std::string& about);
@@ -42,6 +49,8 @@ class CommandLine {
   CommandLineOption Add(const std::string& name, std::vector<std::string>& values,
                         const std::string& about);
   CommandLineOption Add(const std::string& name, bool& is_given, const std::string& about);
+  /// Adds -o, --output text|json, and --json for the latter.
+  void AddOutput(bool& as_json);
   /// Adds a command. The program's options may also follow its name.
   CommandLine AddCommand(const std::string& name, const std::string& about);
 
@@ -64,7 +73,8 @@ struct EarlyEnd {
   [[nodiscard]] int Print() const;
 };
 
-/// The whole command line of a program, which has --help and --version by itself.
+/// The whole command line of a program. By itself, it has --help and --version, the commands help,
+/// version and completion, and answers the scripts that completion prints.
 class ProgramLine : public CommandLine {
  public:
   /// `footer` is the end of --help's text.
@@ -79,8 +89,12 @@ class ProgramLine : public CommandLine {
 
  private:
   explicit ProgramLine(std::unique_ptr<CLI::App> owned);
+  void AddOwnCommands();
+  [[nodiscard]] std::optional<EarlyEnd> RunOwnCommand();
+  [[nodiscard]] EarlyEnd HelpOf(const std::string& command) const;
 
   std::unique_ptr<CLI::App> owned_;
+  std::string shell_;  ///< the argument of command "completion"
 };
 
 }  // namespace kuryr::service

@@ -1,8 +1,16 @@
 #include "service/common_options.h"
 
 #include "base/log.h"
+#include "config/unknown_options.h"
 
 namespace kuryr::service {
+
+void CheckConfigFiles(const CommonOptions& options) {
+  for (const std::string& unknown : FindUnknownOptions(ConfigFiles(options.config_files))) {
+    if (options.strict) throw ConfigError(unknown);
+    Log(LogLevel::kWarning, "kuryr.conf may contain a mistake", {{"what", unknown}});
+  }
+}
 
 void SetUpLog(const CommonOptions& options, const ProgramOptions& program) {
   SetLogLevel(options.debug || program.debug ? LogLevel::kDebug : LogLevel::kInfo);

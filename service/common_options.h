@@ -11,13 +11,15 @@ namespace kuryr::service {
 struct CommonOptions {
   std::vector<std::string> config_files;  ///< --config-file
   bool debug = false;                     ///< --debug
+  bool strict = false;                    ///< --strict
 };
+
+/// Logs a warning for each section and option of the files that no program reads. With `strict`,
+/// throws ConfigError instead.
+void CheckConfigFiles(const CommonOptions& options);
 
 /// Sets the log's level and file. Throws std::system_error for a file that cannot be written.
 void SetUpLog(const CommonOptions& options, const ProgramOptions& program);
-
-/// The exit status of a command that could not do its work; 1 means that it found a fault.
-inline constexpr int kCommandFailed = 2;
 
 /// The arguments of command "status".
 struct StatusOptions {

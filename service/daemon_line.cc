@@ -5,17 +5,17 @@ namespace kuryr::service {
 DaemonLine::DaemonLine(const About& about)
     : ProgramLine(about.name, about.program),
       status_(AddCommand("status", about.status)),
-      health_(AddCommand(
-          "health",
-          "whether the one that runs is well: \"ok\", or why not and an exit status of 1")) {
-  Add("--config-file", options_.config_files,
-      "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
-  Add("--debug", options_.debug, "log every step");
-  status_.Add("--json", status_options_.as_json, "as JSON");
+      health_(AddCommand("health",
+                         "Ask the running process how it is: \"ok\", or the reason and exit status "
+                         "1; 2 if none answers")) {
+  Add("--config-file FILE", options_.config_files, kAboutConfigFile);
+  Add("--debug", options_.debug, "Log every step");
+  Add("--strict", options_.strict, "Refuse sections and options that no program reads");
+  status_.AddOutput(status_options_.as_json);
   status_.Add("POD", status_options_.pod, "NAMESPACE/NAME: " + about.pod);
   health_
       .Add("QUESTION", question_,
-           "alive: only a restart would help where it is not (default); ready: " + about.ready)
+           "alive: if not, only a restart helps (default); ready: " + about.ready)
       .AllowOnly({"alive", "ready"});
 }
 

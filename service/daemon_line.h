@@ -7,6 +7,9 @@
 
 namespace kuryr::service {
 
+inline constexpr const char* kAboutConfigFile =
+    "Read this kuryr.conf; of several, a later one wins (default /etc/kuryr/kuryr.conf)";
+
 /// The command line of a daemon: the options and the commands that all daemons have.
 class DaemonLine : public ProgramLine {
  public:

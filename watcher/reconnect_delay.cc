@@ -17,6 +17,8 @@ constexpr milliseconds kLeastApart{500};
 constexpr seconds kMaxPassing{2};
 /// The longest Retry-After that is obeyed.
 constexpr seconds kMaxRetryAfter{120};
+/// So many refusals are no server's start any more.
+constexpr unsigned kLastingRefusals = 3;
 
 }  // namespace
 
@@ -50,6 +52,11 @@ void ReconnectDelay::Reset() {
   backoff_.Reset();
   fallback_.Reset();
   fell_back_ = false;
+}
+
+void Refusals::Add(Clock::time_point now) {
+  if (++tries_ == 1) first_ = now;
+  lasted_ = tries_ >= kLastingRefusals && now - first_ >= grace_;
 }
 
 }  // namespace kuryr::watcher

@@ -11,7 +11,6 @@
 #include "watcher/api_client.h"
 #include "watcher/dispatcher.h"
 #include "watcher/reconnect_delay.h"
-#include "watcher/refusals.h"
 #include "watcher/watch_metrics.h"
 #include "watcher/watch_stream.h"
 

@@ -48,7 +48,7 @@ bool IsOfUs(const ApiError& error) {
 
 /// timeoutSeconds of a watch that catches up: the first bookmark comes 2 s before that end.
 constexpr seconds kCatchUp{3};
-/// The number of objects after the first page that are listed in about kCatchUp.
+/// The most objects after the first one that come in one answer.
 constexpr uint64_t kFewMore = 5000;
 
 /// No API server sends so long a line for any object.
@@ -59,6 +59,9 @@ constexpr unsigned kMostStrange = 100;
 constexpr unsigned kMostTold = 10;
 
 std::string LimitOf(unsigned page_size) { return "limit=" + std::to_string(page_size); }
+
+/// To find one object that is selected, a server may look at all.
+bool HasSelector(const std::string& path) { return path.find('?') != std::string::npos; }
 
 /// Compares two versions that are numbers, as a kube-apiserver's are. False for other versions.
 bool IsAtLeast(const std::string& version, const std::string& other) {
@@ -183,23 +186,23 @@ void WatchStream::ReachPresent() {
   List();
 }
 
-/// Lists a small set again. For a larger set, the first page names the present version, and the
-/// watch continues to that version. A server without further events sends a bookmark 2 s before the
-/// requested end. Returns false if the watch did not reach the version: some servers' watches learn
-/// versions only from their own events.
+/// The first page names the present version. A small set that is older is listed again. For a
+/// larger set, the watch continues to that version. A server without further events sends a
+/// bookmark 2 s before the requested end. Returns false if the watch did not reach the version:
+/// some servers' watches learn versions only from their own events.
 bool WatchStream::ReachBySteps() {
   try {
-    const ListPage page(client_.GetText(WithQuery(path_, LimitOf(kPageSizes.front()))));
-    if (page.remaining().value_or(UINT64_MAX) <= kFewMore) {
+    const unsigned first_size = HasSelector(path_) ? kPageSizes.front() : 1;
+    const ListPage first(client_.GetText(WithQuery(path_, LimitOf(first_size))));
+    const std::string& barrier = first.version();
+    if (IsAtLeast(version_, barrier)) return true;
+    if (IsFew(first)) {
       list_is_due_ = true;
-      set_.BeginList();
-      TakePages(page, LimitOf(kPageSizes.front()));
+      ListFew(first);
       EndList();
       return true;
     }
-    const std::string& barrier = page.version();
     if (!IsAtLeast(barrier, barrier)) return false;
-    if (IsAtLeast(version_, barrier)) return true;
     const Rollback nowhere([this]() noexcept { barrier_.clear(); });
     barrier_ = barrier;
     told_all_ = false;
@@ -214,7 +217,7 @@ bool WatchStream::ReachBySteps() {
 void WatchStream::List() {
   if (mode_ == WatchMode::kPresentState) return ReadAnew();
   try {
-    if (falls_back_) {
+    if (falls_back_ || version_.empty()) {
       ListPresent();
     } else {
       ListFrom(version_, kPageSizes.front());
@@ -225,7 +228,7 @@ void WatchStream::List() {
     // For an answer that is too large, pages cost the server no more. Other failures may hit all
     // nodes at one time.
     if (!IsTooLarge(e)) throw;
-    ListPresent();
+    ListPages();
   }
   EndList();
 }
@@ -242,7 +245,32 @@ void WatchStream::EndList() {
   if (options_.on_listed && !client_.stopped()) options_.on_listed();
 }
 
+bool WatchStream::IsFew(const ListPage& first) {
+  return first.remaining().value_or(UINT64_MAX) <= kFewMore;
+}
+
+/// Takes a set that is small, of which `first` is a page. Kubernetes 1.31 and later have a list of
+/// the present state in the cache if it has no limit, and read pages from etcd.
+void WatchStream::ListFew(const ListPage& first) {
+  if (!first.continue_token().empty()) return ListFrom("", 0);
+  skipped_ = 0;
+  set_.BeginList();
+  TakePages(first, LimitOf(kPageSizes.front()));
+}
+
 void WatchStream::ListPresent() {
+  if (HasSelector(path_)) return ListPages();
+  const ListPage first(client_.GetText(WithQuery(path_, LimitOf(1))));
+  if (!IsFew(first)) return ListPages();
+  try {
+    ListFew(first);
+  } catch (const ApiError& e) {
+    if (!IsTooLarge(e)) throw;
+    ListPages();
+  }
+}
+
+void WatchStream::ListPages() {
   for (const unsigned page_size : kPageSizes) {
     try {
       return ListFrom("", page_size);
@@ -255,15 +283,15 @@ void WatchStream::ListPresent() {
 /// Lists from a version: kAtHand gets the server's cached state, another version a state at least
 /// that new, and none the present state (Kubernetes API concepts, resource versions). With a limit,
 /// another version would mean exactly that version, which etcd may still have when no watch can
-/// begin there any more.
+/// begin there any more. A `page_size` of 0 is no limit.
 void WatchStream::ListFrom(const std::string& version, unsigned page_size) {
-  const std::string limit = LimitOf(page_size);
-  std::string query = version.empty() || version == kAtHand ? limit : "";
-  if (!version.empty())
-    query += (query.empty() ? "" : "&") + ("resourceVersion=" + Escaped(version));
+  const std::string limit = LimitOf(page_size == 0 ? kPageSizes.front() : page_size);
+  std::string path = path_;
+  if (page_size != 0 && (version.empty() || version == kAtHand)) path = WithQuery(path, limit);
+  if (!version.empty()) path = WithQuery(path, "resourceVersion=" + Escaped(version));
   skipped_ = 0;
   set_.BeginList();
-  TakePages(ListPage(client_.GetText(WithQuery(path_, query))), limit);
+  TakePages(ListPage(client_.GetText(path)), limit);
 }
 
 /// Takes all pages from `first` on.

@@ -13,7 +13,7 @@
 #include "watcher/api_client.h"
 #include "watcher/dispatcher.h"
 #include "watcher/event_parser.h"
-#include "watcher/list_page.h"
+#include "watcher/list_pages.h"
 #include "watcher/object_set.h"
 #include "watcher/watch_metrics.h"
 
@@ -73,8 +73,8 @@ class WatchStream {
   /// Lists if necessary, and watches until the server ends the watch in order. Throws what
   /// ApiClient throws, and ApiError for an ERROR event in the stream.
   void Once();
-  /// Brings the known set at least to the server's state at the call. It takes the cheapest way: a
-  /// few pages, the continued watch, or a whole list. Throws as Once does.
+  /// Brings the known set at least to the server's state at the call. It takes the cheapest way:
+  /// one list of a small set, the continued watch, or a whole list. Throws as Once does.
   void CatchUp();
   /// Whether an event or a bookmark came since the last call.
   [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }
@@ -103,7 +103,10 @@ class WatchStream {
   void ListLater();
   void List();
   void EndList();
+  [[nodiscard]] static bool IsFew(const ListPage& first);
+  void ListFew(const ListPage& first);
   void ListPresent();
+  void ListPages();
   void ListFrom(const std::string& version, unsigned page_size);
   void TakePages(const ListPage& first, const std::string& limit);
   void TakePage(const ListPage& page);

@@ -1,5 +1,6 @@
 #include "watcher/watcher.h"
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -40,9 +41,14 @@ void Watcher::AskForAbsent() {
 void Watcher::CatchUp(const std::function<void()>& done) {
   const MutexLock lock(mutex_);
   const auto missing = std::make_shared<std::atomic<size_t>>(watches_.size());
+  const auto start = WatchMetrics::Clock::now();
   for (Watch& watch : watches_) {
-    watch.loop.CatchUp([missing, done] {
-      if (--*missing == 0) done();
+    watch.loop.CatchUp([missing, done, start, &watch] {
+      if (--*missing > 0) return;
+      const std::chrono::duration<double> took = WatchMetrics::Clock::now() - start;
+      Log(LogLevel::kInfo, "caught up with the API server",
+          {{"seconds", std::to_string(took.count())}, {"last", watch.loop.path()}});
+      done();
     });
   }
 }

@@ -34,9 +34,9 @@ class Watcher {
   /// now. Callable from a handler.
   void AskForAbsent() EXCLUDES(mutex_);
 
-  /// Brings every set of a started watcher at least to the server's present state. Then calls
-  /// `done` once, in a watch's thread. A later call replaces an unfinished one. Callable from a
-  /// handler.
+  /// Brings every set at least to the server's present state, once the watcher is started. Then
+  /// logs how long that took and which path came last, and calls `done` once, in a watch's thread.
+  /// A later call replaces an unfinished one. Callable from a handler.
   void CatchUp(const std::function<void()>& done) EXCLUDES(mutex_);
 
   void Start() EXCLUDES(mutex_);

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
-#include "binding/owner.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
+#include "binding/links/owner.h"
 #include "binding/try_all.h"
 
 namespace kuryr::binding {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "binding/attachment.h"
 #include "binding/config.h"
 #include "binding/devices/lent_vf_store.h"
 #include "binding/devices/vf.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/attachment.h"
 #include "vif/pci_address.h"
 
 namespace kuryr::binding {

@@ -6,9 +6,9 @@
 
 #include "base/mac.h"
 #include "base/unique_fd.h"
-#include "binding/attachment.h"
 #include "binding/devices/pod_folder.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/attachment.h"
 #include "vif/pci_address.h"
 
 namespace kuryr::binding {

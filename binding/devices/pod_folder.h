@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "binding/attachment.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

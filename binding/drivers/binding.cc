@@ -12,12 +12,12 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "binding/allowed.h"
-#include "binding/announcement.h"
-#include "binding/link_mark.h"
+#include "binding/links/announcement.h"
+#include "binding/links/link_mark.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/neutron_port.h"
 #include "binding/parts/port_session.h"
+#include "binding/plan/allowed.h"
+#include "binding/plan/neutron_port.h"
 #include "binding/try_all.h"
 
 namespace kuryr::binding {
@@ -181,12 +181,13 @@ Differences Binding::Repair(const PlugRequest& request) {
   return DriverOf(request.planned.plug).Repair(request);
 }
 
-void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
-                             const Deadline& deadline) {
+PortWiring::Who Binding::WaitUntilWired(const std::vector<Plug>& plugs,
+                                        const Attachment& attachment, const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
-  if (ports.empty() || context_.config.wait_for_wiring == WaitForWiring::kOff) return;
-  PortWiring(context_.config.ovsdb_connection, {&shared_.ovsdb, &shared_.flows},
-             context_.config.wait_for_wiring, context_.config.ovsdb_wait)
+  if (ports.empty() || context_.config.wait_for_wiring == WaitForWiring::kOff)
+    return PortWiring::Who::kNobody;
+  return PortWiring(context_.config.ovsdb_connection, {&shared_.ovsdb, &shared_.flows},
+                    context_.config.wait_for_wiring, context_.config.ovsdb_wait)
       .Wait(ports, deadline);
 }
 
@@ -199,8 +200,11 @@ std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attach
       .Describe(ports, deadline);
 }
 
-void Binding::Announce(const Planned& planned, const Netns& pod) const {
+/// OVN answers for addresses and knows where MACs are. Each announcement would go to all ports of
+/// its switch, and be a flow with as many outputs.
+void Binding::Announce(const Planned& planned, const Netns& pod, PortWiring::Who wired_by) const {
   if (planned.l3.addresses.empty() || !RowOf(planned.plug).has_pod_link) return;
+  if (wired_by == PortWiring::Who::kOvn && planned.port && HasMacOfAddresses(planned)) return;
   binding::Announce(pod, planned.plug.ifname);
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "binding/attachment.h"
 #include "binding/config.h"
 #include "binding/difference.h"
 #include "binding/driver_context.h"
@@ -14,6 +13,7 @@
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs/port_wiring.h"   // NotWired
 #include "binding/parts/driver.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 
@@ -39,14 +39,16 @@ class Binding {
   /// As Driver::Check.
   [[nodiscard]] Differences Check(const PlugRequest& request) const;
   /// As PortWiring::Wait, for those of the plugs that have ports of Open vSwitch.
-  void WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
-                      const Deadline& deadline);
+  PortWiring::Who WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
+                                 const Deadline& deadline);
   /// As PortWiring::Describe.
   [[nodiscard]] std::string DescribeWiring(const std::vector<Plug>& plugs,
                                            const Attachment& attachment, const Deadline& deadline);
   /// As binding::Announce, for the addresses of a connected VIF. Does nothing for a VIF without
-  /// addresses. A VIF whose link is not the kernel's has an application to do it.
-  void Announce(const Planned& planned, const Netns& pod) const;
+  /// addresses, or on OVN with addresses that never had another MAC (HasMacOfAddresses). A VIF
+  /// whose link is not the kernel's has an application to do it. `wired_by`: WaitUntilWired's.
+  void Announce(const Planned& planned, const Netns& pod,
+                PortWiring::Who wired_by = PortWiring::Who::kNobody) const;
   /// As Driver::Disconnect, for every plug, the last one first. Tries all, and throws the first
   /// failure.
   void Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,

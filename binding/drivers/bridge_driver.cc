@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "binding/drivers/drivers.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
+#include "binding/links/veth.h"
 #include "binding/node/provided_bridge.h"
 #include "binding/parts/driver.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/parts/veth_part.h"
-#include "binding/veth.h"
-#include "binding/vif_fields.h"
+#include "binding/plan/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

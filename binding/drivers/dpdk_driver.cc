@@ -9,10 +9,10 @@
 #include "binding/devices/pod_folder.h"
 #include "binding/devices/sysfs.h"
 #include "binding/drivers/drivers.h"
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/parts/driver.h"
+#include "binding/plan/vif_fields.h"
 #include "binding/try_all.h"
-#include "binding/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "binding/attachment.h"
 #include "binding/driver_context.h"
-#include "binding/planned.h"
+#include "binding/plan/attachment.h"
+#include "binding/plan/planned.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {

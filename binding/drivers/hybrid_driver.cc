@@ -8,19 +8,19 @@
 
 #include "base/error.h"
 #include "binding/drivers/drivers.h"
-#include "binding/host_link.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
+#include "binding/links/host_link.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
+#include "binding/links/owner.h"
+#include "binding/links/veth.h"
 #include "binding/netlink/link_watch.h"
-#include "binding/neutron_port.h"
-#include "binding/owner.h"
 #include "binding/parts/driver.h"
 #include "binding/parts/link_check.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/parts/port_part.h"
 #include "binding/parts/veth_part.h"
-#include "binding/veth.h"
-#include "binding/vif_fields.h"
+#include "binding/plan/neutron_port.h"
+#include "binding/plan/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

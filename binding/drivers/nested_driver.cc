@@ -10,14 +10,14 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "binding/drivers/drivers.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
+#include "binding/links/owner.h"
 #include "binding/node/parent_link.h"
 #include "binding/node/vlan_holder.h"
-#include "binding/owner.h"
 #include "binding/parts/driver.h"
 #include "binding/parts/pod_link_part.h"
-#include "binding/vif_fields.h"
+#include "binding/plan/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

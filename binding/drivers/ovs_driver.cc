@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "binding/drivers/drivers.h"
-#include "binding/neutron_port.h"
 #include "binding/parts/driver.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/parts/port_part.h"
 #include "binding/parts/veth_part.h"
-#include "binding/vif_fields.h"
+#include "binding/plan/neutron_port.h"
+#include "binding/plan/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

@@ -11,14 +11,14 @@
 #include "binding/devices/lent_vf.h"
 #include "binding/devices/vf.h"
 #include "binding/drivers/drivers.h"
-#include "binding/interfaces.h"
-#include "binding/neutron_port.h"
+#include "binding/links/interfaces.h"
 #include "binding/parts/driver.h"
 #include "binding/parts/link_check.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/parts/port_part.h"
+#include "binding/plan/neutron_port.h"
+#include "binding/plan/vif_fields.h"
 #include "binding/try_all.h"
-#include "binding/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

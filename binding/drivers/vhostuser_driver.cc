@@ -12,13 +12,13 @@
 #include "base/names.h"
 #include "binding/devices/pod_folder.h"
 #include "binding/drivers/drivers.h"
-#include "binding/interfaces.h"
-#include "binding/neutron_port.h"
-#include "binding/owner.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/owner.h"
 #include "binding/parts/driver.h"
 #include "binding/parts/port_part.h"
+#include "binding/plan/neutron_port.h"
+#include "binding/plan/vif_fields.h"
 #include "binding/try_all.h"
-#include "binding/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "binding/host_link.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
+#include "binding/links/host_link.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
 #include "binding/netlink/sysctl.h"
 #include "binding/node/forwarding.h"
 #include "binding/node/masquerade.h"
-#include "binding/vif_fields.h"
+#include "binding/plan/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "base/error.h"
-#include "binding/attachment.h"
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/node/node_part.h"
 #include "binding/parts/port_session.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/node/node_part.h"
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "binding/allowed.h"
-#include "binding/vif_fields.h"
+#include "binding/plan/allowed.h"
+#include "binding/plan/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

@@ -3,8 +3,8 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
 #include "binding/netlink/listeners.h"
 
 namespace kuryr::binding {

@@ -4,13 +4,13 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "binding/allowed.h"
-#include "binding/attachment.h"
-#include "binding/host_link.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
+#include "binding/links/host_link.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
 #include "binding/node/parent_link.h"
-#include "binding/vif_fields.h"
+#include "binding/plan/allowed.h"
+#include "binding/plan/attachment.h"
+#include "binding/plan/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {

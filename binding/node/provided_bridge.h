@@ -5,7 +5,7 @@
 
 #include "binding/config.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/planned.h"
+#include "binding/plan/planned.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <vector>
 
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {

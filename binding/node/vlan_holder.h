@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "binding/attachment.h"
 #include "binding/netlink/link.h"
 #include "binding/netns.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -100,11 +100,13 @@ bool GaveUp(const std::system_error& e) {
 
 }  // namespace
 
-void PortWiring::Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
+PortWiring::Who PortWiring::Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
+  std::vector<Port> found;
   try {
     client_.Insist(deadline, [&] {
       for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-        missing_ = DescribeFlowless(Follow(ports, deadline), deadline);
+        found = Follow(ports, deadline);
+        missing_ = DescribeFlowless(found, deadline);
         if (missing_.empty()) return;
         Pause(pause, deadline);
       }
@@ -116,6 +118,9 @@ void PortWiring::Wait(const std::vector<PlannedPort>& ports, const Deadline& dea
     const bool late = e.code() == std::errc::timed_out;
     throw NotWired((late ? "timed out: " : "cancelled: ") + missing_);
   }
+  const auto is_other = [&](const Port& port) { return port.who != found.front().who; };
+  return found.empty() || std::any_of(found.begin(), found.end(), is_other) ? Who::kNobody
+                                                                            : found.front().who;
 }
 
 std::string PortWiring::Describe(const std::vector<PlannedPort>& ports, const Deadline& deadline) {

@@ -54,16 +54,18 @@ class PortWiring {
         flows_(kept.flows),
         wait_(wait) {}
 
-  /// Returns when all are wired, or no service wires them. Throws NotWired at the deadline and
-  /// when cancelled, OvsError for a port that is gone, and what OvsdbClient throws.
-  void Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline);
+  enum class Who { kNobody, kOvn, kNeutronAgent };
+
+  /// Returns when all are wired, or no service wires them: the service that wires all of them, or
+  /// kNobody. Throws NotWired at the deadline and when cancelled, OvsError for a port that is gone,
+  /// and what OvsdbClient throws.
+  Who Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline);
   /// In words: the service whose part is missing, or else one that has done its part. Empty where
   /// no service wires the ports.
   [[nodiscard]] std::string Describe(const std::vector<PlannedPort>& ports,
                                      const Deadline& deadline);
 
  private:
-  enum class Who { kNobody, kOvn, kNeutronAgent };
   struct Port {
     std::string name;
     std::string bridge;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/rollback.h"
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/try_all.h"
 
 namespace kuryr::binding {

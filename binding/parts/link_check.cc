@@ -1,8 +1,8 @@
 #include "binding/parts/link_check.h"
 
 #include "base/error.h"
-#include "binding/link_mark.h"
-#include "binding/owner.h"
+#include "binding/links/link_mark.h"
+#include "binding/links/owner.h"
 
 namespace kuryr::binding {
 namespace {

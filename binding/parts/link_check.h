@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "binding/attachment.h"
 #include "binding/difference.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

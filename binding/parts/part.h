@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "binding/attachment.h"
 #include "binding/difference.h"
 #include "binding/parts/plug_site.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "binding/link_mark.h"
-#include "binding/owner.h"
-#include "binding/veth.h"
+#include "binding/links/link_mark.h"
+#include "binding/links/owner.h"
+#include "binding/links/veth.h"
 
 namespace kuryr::binding {
 

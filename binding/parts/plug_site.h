@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "binding/attachment.h"
 #include "binding/driver_context.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/parts/port_session.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -1,9 +1,9 @@
 #include "binding/parts/pod_link_part.h"
 
-#include "binding/interfaces.h"
-#include "binding/l3.h"
-#include "binding/link_mark.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
 #include "binding/parts/link_check.h"
+#include "binding/plan/l3.h"
 
 namespace kuryr::binding {
 

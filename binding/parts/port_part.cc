@@ -4,10 +4,10 @@
 #include <exception>
 
 #include "base/log.h"
-#include "binding/attachment.h"
-#include "binding/interfaces.h"
-#include "binding/neutron_port.h"
-#include "binding/owner.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/owner.h"
+#include "binding/plan/attachment.h"
+#include "binding/plan/neutron_port.h"
 #include "binding/try_all.h"
 
 namespace kuryr::binding {

@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "binding/allowed.h"
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/owner.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/qos_rows.h"
-#include "binding/owner.h"
+#include "binding/plan/allowed.h"
 
 namespace kuryr::binding {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "binding/difference.h"
 #include "binding/driver_context.h"
-#include "binding/neutron_port.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/plan/neutron_port.h"
 
 namespace kuryr::binding {
 

@@ -3,12 +3,12 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "binding/host_link.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
+#include "binding/links/host_link.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
+#include "binding/links/veth.h"
 #include "binding/netlink/link_watch.h"
-#include "binding/veth.h"
-#include "binding/vif_fields.h"
+#include "binding/plan/vif_fields.h"
 
 namespace kuryr::binding {
 

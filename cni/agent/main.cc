@@ -55,6 +55,7 @@ Config ReadConfig(const service::CommonOptions& options) {
   // The sweep of ports removes those that a reboot leaves.
   if (!config.transient_ports) config.binding.transient_ports = config.orphan_grace.count() == 0;
   service::SetUpLog(options, config.program);
+  service::CheckConfigFiles(options);
   kuryr::watcher::WarnOfInsecureApi(config.api, config.unverified_by);
   for (const std::string& remote : kuryr::FindUnprotected(config.chassis.sb_connection))
     kuryr::Log(kuryr::LogLevel::kWarning,
@@ -132,14 +133,13 @@ void Run(const Config& config) {
 int main(int argc, char** argv) {
   service::DaemonLine line({.name = "kuryr-daemon",
                             .program = kAbout,
-                            .status = "what the agent that runs knows of its pods",
+                            .status = "Show what the running agent knows of its pods",
                             .pod = "this one's way from its interface to the bridge",
                             .ready = "pods can be plugged now"});
-  const service::CommandLine removal =
-      line.AddCommand("remove-node-network",
-                      "takes back what [node_network] made of this node, where no agent runs");
-  service::CommandLine policy = line.AddCommand(
-      "policy", "what this node has of the policies of one of its pods: chains and sets");
+  const service::CommandLine removal = line.AddCommand(
+      "remove-node-network", "Undo what [node_network] made on this node, where no agent runs");
+  service::CommandLine policy =
+      line.AddCommand("policy", "Show what this node enforces of the policies of one of its pods");
   std::string pod;
   policy.Add("POD", pod, "NAMESPACE/NAME").Require();
   if (const auto end = line.Parse(argc, argv)) return end->Print();
@@ -157,6 +157,6 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-daemon: %s\n", e.what());
-    return 1;
+    return line.HasCommand() ? service::kCommandFailed : 1;
   }
 }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "binding/attachment.h"
 #include "binding/netns.h"
+#include "binding/plan/attachment.h"
 #include "cni/attachments/process.h"
 #include "vif/pod_vifs.h"
 

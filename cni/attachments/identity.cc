@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "binding/drivers/drivers.h"
-#include "binding/interfaces.h"
-#include "binding/neutron_port.h"
+#include "binding/links/interfaces.h"
+#include "binding/plan/neutron_port.h"
 
 namespace kuryr::cni {
 namespace {

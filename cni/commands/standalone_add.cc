@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/node/local_bridge.h"
 #include "cni/protocol/error.h"
 #include "cni/standalone/delegate.h"

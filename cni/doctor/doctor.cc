@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "cni/doctor/kernel_checks.h"
 #include "cni/doctor/node_checks.h"
 #include "cni/doctor/ovs_checks.h"
+#include "config/unknown_options.h"
 
 namespace kuryr::cni::doctor {
 namespace {
@@ -21,6 +23,7 @@ using nlohmann::json;
 constexpr auto kOvsTime = 5s;
 constexpr auto kApiTime = 5s;
 constexpr size_t kMostText = 1000;
+constexpr const char* kConf = "kuryr.conf";
 
 void Append(Findings& findings, Findings more) {
   std::move(more.begin(), more.end(), std::back_inserter(findings));
@@ -77,6 +80,19 @@ const char* MarkOf(Verdict verdict) {
   return "?";
 }
 
+Findings CheckConfigFiles(const std::vector<std::string>& names) {
+  Findings findings;
+  for (const std::string& unknown : FindUnknownOptions(ConfigFiles(names)))
+    findings.push_back({kConf, Verdict::kBad, unknown, "correct the name, or remove the line"});
+  if (!findings.empty()) return findings;
+  if (names.empty() && !std::filesystem::exists(kDefaultConfigFile)) {
+    return {{kConf, Verdict::kUnknown,
+             std::string("there is no ") + kDefaultConfigFile + ": all options have their defaults",
+             "if this node should have one, kuryr-cni install writes it"}};
+  }
+  return {{kConf, Verdict::kGood, "can be read, and contains no unknown option", ""}};
+}
+
 }  // namespace
 
 Findings Examine(const std::vector<std::string>& config_files, const RuntimeFolders& folders) {
@@ -84,10 +100,10 @@ Findings Examine(const std::vector<std::string>& config_files, const RuntimeFold
   try {
     config = LoadConfig(config_files, [](const char* name) { return std::getenv(name); });
   } catch (const std::exception& e) {
-    return {{"kuryr.conf", Verdict::kBad, e.what(), "mend the option that is named"}};
+    return {{kConf, Verdict::kBad, e.what(), "mend the option that is named"}};
   }
   config.api.connect_timeout = config.api.read_timeout = kApiTime;
-  Findings findings = {{"kuryr.conf", Verdict::kGood, "can be read", ""}};
+  Findings findings = CheckConfigFiles(config_files);
   Append(findings, Try("kernel", [&] { return CheckKernel(config); }));
   const Runtime runtime = CheckRuntime(folders);
   const Findings ovs =

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/error.h"
-#include "binding/attachment.h"
 #include "binding/devices/lent_vf.h"
 #include "binding/devices/vf.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/neutron_port.h"
 #include "binding/ovs/open_vswitch.h"
 #include "binding/ovs/port_mirrors.h"
+#include "binding/plan/attachment.h"
+#include "binding/plan/neutron_port.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/field.h"
 

@@ -4,12 +4,14 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 
 #include "cni/doctor/doctor.h"
 #include "cni/plugin/decode.h"
 #include "cni/plugin/install.h"
 #include "service/command_line.h"
+#include "service/daemon_line.h"
 
 namespace kuryr::cni {
 namespace {
@@ -19,12 +21,12 @@ constexpr const char* kAbout =
     "Container runtimes execute it (CNI): CNI_COMMAND and its kin in the environment, the network\n"
     "configuration on stdin, the result on stdout.\n";
 
-constexpr const char* kHint = "kuryr-cni --help tells more; kuryr-cni doctor looks at this node.\n";
+constexpr const char* kHint = "kuryr-cni --help shows more; kuryr-cni doctor checks this node.\n";
 
 constexpr const char* kExample =
     "Example:\n"
     "  kuryr-cni doctor\n"
-    "  kuryr-cni install --host / --conflist etc/10-kuryr.conflist\n"
+    "  kuryr-cni install --conflist etc/10-kuryr.conflist\n"
     "  kubectl get pod nginx -o json | kuryr-cni --decode -\n"
     "  echo '{\"cniVersion\":\"1.0.0\"}' | CNI_COMMAND=VERSION kuryr-cni\n";
 
@@ -37,36 +39,39 @@ struct Examination {
 };
 
 service::CommandLine AddDoctorCommand(service::CommandLine& line, Examination& examination) {
-  service::CommandLine command =
-      line.AddCommand("doctor", "look at all that a pod needs on this node, and say what to mend");
-  command.Add("--host", examination.folders.host, "where the node's root is (default /)");
-  command.Add("--cni-conf-dir", examination.folders.conf_dir,
-              "where the runtime looks for network configurations (default: as its configuration "
-              "below --host says)");
-  command.Add("--cni-bin-dir", examination.folders.bin_dir,
-              "where it looks for programs (default: as its configuration below --host says)");
-  command.Add("--json", examination.json, "for programs");
+  service::CommandLine command = line.AddCommand(
+      "doctor", "Check everything that pods need on this node, and say how to fix it");
+  command.Add("--host FOLDER", examination.folders.host, "Look at this root of a node (default /)");
+  command.Add("--cni-conf-dir FOLDER", examination.folders.conf_dir,
+              "Expect network configurations here (default: as the runtime's configuration says)");
+  command.Add("--cni-bin-dir FOLDER", examination.folders.bin_dir,
+              "Expect plugins here (default: as the runtime's configuration says)");
+  command.AddOutput(examination.json);
   return command;
 }
 
 void Examine(const Examination& examination, Options& options) {
   const auto findings = doctor::Examine(options.config_files, examination.folders);
   options.text = examination.json ? doctor::ToJson(findings) : doctor::ToText(findings);
-  options.exit_code = doctor::IsHealthy(findings) ? 0 : 1;
+  options.exit_code = doctor::IsHealthy(findings) ? 0 : service::kUnwell;
 }
 
 service::CommandLine AddInstallCommand(service::CommandLine& line, Installation& installation) {
   service::CommandLine command = line.AddCommand(
-      "install", "put this program, kuryr.conf and the network configuration on a node");
-  command.Add("--host", installation.host, "where the node's root is (default /host)");
-  command.Add("--conflist", installation.conflist,
-              "the network configuration (default that of the image)");
-  command.Add("--cni-conf-dir", installation.conf_dir,
-              "where the runtime looks for those (default: as its configuration says)");
-  command.Add("--cni-bin-dir", installation.bin_dir,
-              "where it looks for programs (default: as its configuration says, and /opt/cni/bin)");
+      "install", "Put this program, kuryr.conf and the network configuration on a node");
+  if (!std::filesystem::is_directory(installation.host)) installation.host = "/";
+  command.Add("--host FOLDER", installation.host,
+              "Install below this root of a node (default /host where it exists, as in the image, "
+              "or else /)");
+  command.Add("--conflist FILE", installation.conflist,
+              "Install this network configuration (default: the image's)");
+  command.Add("--cni-conf-dir FOLDER", installation.conf_dir,
+              "Put it here (default: as the runtime's configuration says)");
+  command.Add("--cni-bin-dir FOLDER", installation.bin_dir,
+              "Put the program here (default: as the runtime's configuration says, and "
+              "/opt/cni/bin)");
   command.Add("--no-portmap", installation.leaves_out_portmap,
-              "put no portmap into the network configuration, even if the node has it");
+              "Leave portmap out of the network configuration, even if the node has it");
   return command;
 }
 
@@ -83,21 +88,24 @@ Options ParseOptions(int argc, char** argv) {
   Options options;
   if (argc <= 1) {
     if (IsForAPerson())
-      options = {.text = std::string(kAbout) + kHint, .is_error = true, .exit_code = 2};
+      options = {.text = std::string(kAbout) + kHint,
+                 .is_error = true,
+                 .exit_code = service::kCommandFailed};
     return options;
   }
 
   service::ProgramLine line("kuryr-cni", kAbout, kExample);
-  line.Add(
-      "--config-file", options.config_files,
-      "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
-  line.Add("--debug", options.debug, "log every step on stderr");
+  line.Add("--config-file FILE", options.config_files, service::kAboutConfigFile);
+  line.Add("--debug", options.debug, "Log every step on stderr");
   Decoding decoding;
-  const service::CommandLineOption decode_option = line.Add(
-      "--decode", decoding.files,
-      "print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and which "
+  service::CommandLineOption decode_option = line.Add(
+      "--decode FILE", decoding.files,
+      "Print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and which "
       "driver this node would take");
-  line.Add("--json", decoding.json, "with --decode: as normalised JSON").Need(decode_option);
+  decode_option.AllowAnyNumber();
+  line.Add("--json", decoding.json, "With --decode: print normalised JSON").Need(decode_option);
+  std::vector<std::string> more_files;  // as in "--decode --json FILE"
+  line.Add("FILE", more_files, "With --decode").Need(decode_option);
   Examination examination;
   const service::CommandLine doctor_command = AddDoctorCommand(line, examination);
   Installation installation;
@@ -111,13 +119,17 @@ Options ParseOptions(int argc, char** argv) {
   try {
     // A plugin that is asked for its versions may end before it has read the question.
     static_cast<void>(::signal(SIGPIPE, SIG_IGN));
-    if (!decoding.files.empty()) options.text = Decode(decoding, options.config_files);
+    if (!decoding.files.empty()) {
+      std::erase(decoding.files, "");
+      decoding.files.insert(decoding.files.end(), more_files.begin(), more_files.end());
+      options.text = Decode(decoding, options.config_files);
+    }
     if (doctor_command.IsGiven()) Examine(examination, options);
     if (install_command.IsGiven()) options.text = InstallAs(installation, options.config_files);
   } catch (const std::exception& e) {
     options.text = std::string("kuryr-cni: ") + e.what() + "\n";
     options.is_error = true;
-    options.exit_code = 1;
+    options.exit_code = service::kCommandFailed;
   }
   return options;
 }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/json.h"
-#include "binding/attachment.h"
-#include "binding/l3.h"
+#include "binding/plan/attachment.h"
+#include "binding/plan/l3.h"
 
 namespace kuryr::cni {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "binding/l3.h"
+#include "binding/plan/l3.h"
 
 namespace kuryr::cni {
 namespace {
@@ -93,7 +93,7 @@ void PodPlugs::Unplug() {
 }
 
 void PodPlugs::WaitUntilWired() {
-  binding_.WaitUntilWired(Plugs(), attachment_.record()->attachment(), deadline_);
+  wired_by_ = binding_.WaitUntilWired(Plugs(), attachment_.record()->attachment(), deadline_);
 }
 
 std::string PodPlugs::DescribeWiring() noexcept {
@@ -109,7 +109,7 @@ std::string PodPlugs::DescribeWiring() noexcept {
 void PodPlugs::Announce() noexcept {
   for (const PluggedVif& plugged : plugged_) {
     try {
-      binding_.Announce(plugged.planned, pod_);
+      binding_.Announce(plugged.planned, pod_, wired_by_);
     } catch (const std::exception& e) {
       Log(LogLevel::kWarning, "the pod's addresses are not announced to its neighbours",
           {{"ifname", plugged.planned.plug.ifname}, {"error", e.what()}});

@@ -66,6 +66,7 @@ class PodPlugs {
   const Deadline deadline_;
   std::vector<binding::Planned> planned_;
   std::vector<PluggedVif> plugged_;
+  binding::PortWiring::Who wired_by_ = binding::PortWiring::Who::kNobody;
   size_t touched_ = 0;  ///< how many of the record's plugs may have left something
 };
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/attachment.h"
+#include "binding/plan/attachment.h"
 #include "cni/protocol/result.h"
 #include "vif/pod_vifs.h"
 

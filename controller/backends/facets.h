@@ -8,7 +8,7 @@
 #include "base/ip.h"
 #include "controller/plan/plan_request.h"
 #include "controller/plan/service.h"
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 #include "service/metrics_text.h"
 #include "vif/pod_vifs.h"
 
@@ -91,6 +91,8 @@ class ServiceBalancer {
   /// Balances the Service NAMESPACE/NAME in this form from now on. A Service without cluster IPs is
   /// not balanced.
   virtual void Balance(const std::string& name, const Service& service) = 0;
+  /// The node is in that zone from now on; empty: in none, or it is gone.
+  virtual void SetZone(const std::string& node, const std::string& zone) = 0;
   /// Why the Service NAMESPACE/NAME is not balanced as its last Balance wants, by field, and what
   /// helps; nullopt: it is.
   [[nodiscard]] virtual std::optional<std::string> WhyNotBalanced(
@@ -105,7 +107,7 @@ class PolicyEnforcer {
 
   /// Applies the changes; the first call has all policies and pods. A pod's sets come before its
   /// first Reserve, so it is isolated before its first packet.
-  virtual void Enforce(const PolicyChanges& changes) = 0;
+  virtual void Enforce(const policy::PolicyChanges& changes) = 0;
   /// Why a part of the policy NAMESPACE/NAME is not enforced; nullopt: nothing was refused. The
   /// backend calls BackendHooks::wake_policy when something is.
   [[nodiscard]] virtual std::optional<std::string> FindRefusal(const std::string& /*name*/) const {

@@ -6,7 +6,7 @@
 #include "controller/cluster/network_attachments.h"
 #include "controller/cluster/network_policies.h"
 #include "controller/owners/owner_key.h"
-#include "controller/policy/policy_events.h"
+#include "policy/policy_events.h"
 
 namespace kuryr::controller {
 namespace {
@@ -26,26 +26,40 @@ std::optional<std::string> NetworkIn(const watcher::WatchEvent& event) {
 std::vector<std::pair<watcher::KeyFn, std::string>> CompiledPolicies::Consumes() const {
   std::vector<std::pair<watcher::KeyFn, std::string>> kinds = {
       {watcher::ObjectKind, "NetworkPolicy"},
-      {watcher::ObjectKind, "AdminNetworkPolicy"},
-      {watcher::ObjectKind, "BaselineAdminNetworkPolicy"},
       {watcher::ObjectKind, "Namespace"},
       {watcher::ObjectKind, "Pod"}};
-  if (!has_multi_) return kinds;
+  if (kinds_.admins) {
+    kinds.emplace_back(watcher::ObjectKind, "Node");
+    for (const policy::AdminKind& admins : policy::kAdminKinds)
+      kinds.emplace_back(watcher::ObjectKind, admins.kind);
+  }
+  if (!kinds_.multi) return kinds;
   kinds.emplace_back(watcher::ObjectKind, "MultiNetworkPolicy");
   kinds.emplace_back(watcher::ObjectKind, "NetworkAttachmentDefinition");
   return kinds;
 }
 
-PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
+policy::PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
   if (event.kind == "NetworkAttachmentDefinition")
     return compiler_.SetDefinition(KeyOf(event.name_space, event.name), NetworkIn(event));
-  return controller::Compile(compiler_, event);
+  return policy::Compile(compiler_, event);
+}
+
+uint64_t CompiledPolicies::TakeWork() {
+  const MutexLock lock(mutex_);
+  return work_.Take();
 }
 
 void CompiledPolicies::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
-  const PolicyChanges changes = Compile(event);
+  if (event.kind == "Pod") {
+    const bool may_have_port =
+        event.type == watcher::EventType::kDeleted || policy::HasNode(*event.object);
+    work_.NotePod(event.uid, may_have_port, all_);
+  }
+  const policy::PolicyChanges changes = Compile(event);
   if (changes.policies.empty() && changes.pods.empty()) return;
+  work_.Note(changes, all_);
   all_.Apply(changes);
   if (enforcer_ != nullptr) enforcer_->Enforce(changes);
   for (const auto& [name, error] : changes.errors) wake_(PolicyKeyOf(name));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,8 +10,9 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/facets.h"
-#include "controller/policy/policy_compiler.h"
-#include "controller/policy/policy_verdicts.h"
+#include "policy/policy_compiler.h"
+#include "policy/policy_verdicts.h"
+#include "policy/policy_work.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
@@ -22,9 +23,13 @@ class CompiledPolicies : public watcher::EventConsumer {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  /// Without `has_multi`, MultiNetworkPolicies are passed over. `wake` is called with the key of a
-  /// policy that has another error, whatever changed it.
-  CompiledPolicies(bool has_multi, Wake wake) : has_multi_(has_multi), wake_(std::move(wake)) {}
+  /// The kinds that are compiled beside NetworkPolicies.
+  struct Kinds {
+    bool multi = false;   ///< MultiNetworkPolicies
+    bool admins = false;  ///< admins' policies
+  };
+  /// `wake` is called with the key of a policy that has another error, whatever changed it.
+  CompiledPolicies(Kinds kinds, Wake wake) : kinds_(kinds), wake_(std::move(wake)) {}
 
   /// Tells `enforcer` of all policies and pods, and of each later change. The caller has read all
   /// policies, namespaces and pods. `enforcer` is borrowed, and may be null.
@@ -35,18 +40,22 @@ class CompiledPolicies : public watcher::EventConsumer {
   /// policy allows less than it says. Its name is as in PolicyChanges.
   [[nodiscard]] std::optional<std::string> ErrorOf(const std::string& name) const EXCLUDES(mutex_);
 
+  /// As PolicyWork::Take.
+  [[nodiscard]] uint64_t TakeWork() EXCLUDES(mutex_);
+
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
  private:
-  [[nodiscard]] PolicyChanges Compile(const watcher::WatchEvent& event) REQUIRES(mutex_);
+  [[nodiscard]] policy::PolicyChanges Compile(const watcher::WatchEvent& event) REQUIRES(mutex_);
 
-  const bool has_multi_;
+  const Kinds kinds_;
   const Wake wake_;
   mutable Mutex mutex_;
   PolicyEnforcer* enforcer_ GUARDED_BY(mutex_) = nullptr;
-  PolicyCompiler compiler_ GUARDED_BY(mutex_);
-  PolicyVerdicts all_ GUARDED_BY(mutex_);
+  policy::PolicyCompiler compiler_ GUARDED_BY(mutex_);
+  policy::PolicyVerdicts all_ GUARDED_BY(mutex_);
+  policy::PolicyWork work_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
-#include "controller/policy/admin_policy.h"
-#include "controller/policy/network_policy.h"
-#include "controller/policy/policy_compiler.h"
+#include "base/log.h"
+#include "policy/admin_policy.h"
+#include "policy/network_policy.h"
+#include "policy/policy_compiler.h"
 
 namespace kuryr::controller {
 namespace {
@@ -14,22 +16,21 @@ namespace {
 constexpr const char* kPrefix = "networkpolicy:";
 
 std::string KeyFor(const watcher::WatchEvent& event) {
-  if (event.kind == kMultiPolicy) return PolicyKeyOf(MultiPolicyKey(event.name_space, event.name));
+  if (event.kind == kMultiPolicy)
+    return PolicyKeyOf(policy::MultiPolicyKey(event.name_space, event.name));
   return PolicyKeyOf((event.name_space.empty() ? event.kind : event.name_space) + "/" + event.name);
 }
 
 const char* VersionOf(const watcher::WatchEvent& event) {
   if (event.kind == kMultiPolicy) return "k8s.cni.cncf.io/v1beta1";
-  return event.name_space.empty() ? "policy.networking.k8s.io/v1alpha1" : "networking.k8s.io/v1";
+  const policy::AdminKind* admins = policy::FindAdminKind(event.kind);
+  return admins == nullptr ? "networking.k8s.io/v1" : admins->api_version;
 }
 
 std::string ProblemOf(const watcher::WatchEvent& event) {
-  if (event.kind == "NetworkPolicy") return DecodeNetworkPolicy(*event.object).problem;
-  if (event.kind == "AdminNetworkPolicy")
-    return DecodeAdminPolicy(*event.object, PolicyTier::kAdmin).problem;
-  if (event.kind == "BaselineAdminNetworkPolicy")
-    return DecodeAdminPolicy(*event.object, PolicyTier::kBaseline).problem;
-  return "";
+  if (event.kind == "NetworkPolicy") return policy::DecodeNetworkPolicy(*event.object).problem;
+  const policy::AdminKind* admins = policy::FindAdminKind(event.kind);
+  return admins == nullptr ? "" : policy::DecodeAdminPolicy(*event.object, *admins).problem;
 }
 
 }  // namespace
@@ -48,10 +49,11 @@ void NetworkPolicies::StartTelling() {
 }
 
 std::vector<std::pair<watcher::KeyFn, std::string>> NetworkPolicies::Consumes() const {
-  return {{watcher::ObjectKind, "NetworkPolicy"},
-          {watcher::ObjectKind, kMultiPolicy},
-          {watcher::ObjectKind, "AdminNetworkPolicy"},
-          {watcher::ObjectKind, "BaselineAdminNetworkPolicy"}};
+  std::vector<std::pair<watcher::KeyFn, std::string>> kinds = {
+      {watcher::ObjectKind, "NetworkPolicy"}, {watcher::ObjectKind, kMultiPolicy}};
+  for (const policy::AdminKind& admins : policy::kAdminKinds)
+    kinds.emplace_back(watcher::ObjectKind, admins.kind);
+  return kinds;
 }
 
 void NetworkPolicies::Handle(const watcher::WatchEvent& event) {
@@ -60,11 +62,26 @@ void NetworkPolicies::Handle(const watcher::WatchEvent& event) {
   policies_.erase(KeyFor(event));
 }
 
+bool NetworkPolicies::IsEnforced(const std::string& kind) const {
+  if (kind == kMultiPolicy) return enforced_.multi;
+  return policy::FindAdminKind(kind) == nullptr ? enforced_.policies : enforced_.admins;
+}
+
+/// Kinds whose policies all have one tier are those of v1alpha1.
+void NetworkPolicies::TellOfOld(const watcher::WatchEvent& event) {
+  const policy::AdminKind* admins = policy::FindAdminKind(event.kind);
+  if (admins == nullptr || !admins->tier || std::exchange(has_told_of_old_, true)) return;
+  Log(LogLevel::kWarning, "the next release does not read this kind: write a ClusterNetworkPolicy",
+      {{"policy", event.kind + "/" + event.name},
+       {"api_version", policy::kClusterPolicy.api_version}});
+}
+
 void NetworkPolicies::OnPresent(const watcher::WatchEvent& event) {
   const std::string key = KeyFor(event);
-  const bool is_enforced = event.kind == kMultiPolicy ? enforced_.multi : enforced_.policies;
+  const bool is_enforced = IsEnforced(event.kind);
   {
     const MutexLock lock(mutex_);
+    TellOfOld(event);
     Policy& known = policies_[key];
     if (known.uid == event.uid && !is_enforced) return;
     known = {.kind = event.kind,

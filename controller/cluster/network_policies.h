@@ -26,7 +26,8 @@ class NetworkPolicies : public watcher::EventConsumer {
 
   /// The kinds that a backend enforces.
   struct Enforced {
-    bool policies = false;  ///< NetworkPolicies and admins' policies
+    bool policies = false;  ///< NetworkPolicies
+    bool admins = false;    ///< admins' policies
     bool decodes = false;   ///< Policy::problem is wanted of them, as nobody compiles them here
     bool multi = false;     ///< MultiNetworkPolicies
   };
@@ -59,11 +60,14 @@ class NetworkPolicies : public watcher::EventConsumer {
 
  private:
   void OnPresent(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+  [[nodiscard]] bool IsEnforced(const std::string& kind) const;
+  void TellOfOld(const watcher::WatchEvent& event) REQUIRES(mutex_);
 
   const Enforced enforced_;
   const Wake wake_;
   mutable Mutex mutex_;
   std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by key
+  bool has_told_of_old_ GUARDED_BY(mutex_) = false;
 };
 
 /// The key of a policy, whose name is as in PolicyChanges.

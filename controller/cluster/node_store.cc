@@ -54,8 +54,8 @@ void NodeStore::StartTelling(Backend& backend) {
   const MutexLock lock(mutex_);
   backend_ = &backend;
   for (const auto& [key, known] : known_) {
+    TellOfFacts(known.node ? known.node->name : "", known.node.get());
     if (known.node) Tell(*known.node);
-    TellOfMachine(known.node ? known.node->name : "", known.node.get());
     wake_(key);
   }
 }
@@ -73,9 +73,12 @@ void NodeStore::Tell(const OwningNode& node) {
   }
 }
 
-void NodeStore::TellOfMachine(const std::string& name, const OwningNode* node) {
-  ChassisKeeper* const keeper = backend_ == nullptr ? nullptr : backend_->facets().chassis;
-  if (keeper == nullptr || name.empty()) return;
+void NodeStore::TellOfFacts(const std::string& name, const OwningNode* node) {
+  if (backend_ == nullptr || name.empty()) return;
+  const Facets facets = backend_->facets();
+  if (facets.services != nullptr) facets.services->SetZone(name, node ? node->facts.zone : "");
+  ChassisKeeper* const keeper = facets.chassis;
+  if (keeper == nullptr) return;
   if (node == nullptr) {
     keeper->RemoveNode(name);
   } else {
@@ -96,7 +99,7 @@ void NodeStore::Handle(const watcher::WatchEvent& event) {
     if (node && known.uid() == node->uid) node->seen = known.node->seen;
     if (has_changed && node && !node->vifs.empty()) askers = askers_.Take(event.name);
     known.node = node;
-    if (has_changed) TellOfMachine(event.name, node.get());
+    if (has_changed) TellOfFacts(event.name, node.get());
   });
   if (!has_changed) return;
   wake_(key);

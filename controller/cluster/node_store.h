@@ -60,8 +60,8 @@ class NodeStore : public OwnerStore<KnownNode> {
 
  private:
   void Tell(const OwningNode& node) REQUIRES(mutex_);
-  /// Null: the node is gone.
-  void TellOfMachine(const std::string& name, const OwningNode* node) REQUIRES(mutex_);
+  /// Tells of its zone and machine. Null: the node is gone.
+  void TellOfFacts(const std::string& name, const OwningNode* node) REQUIRES(mutex_);
 
   Askers askers_ GUARDED_BY(mutex_);
 };

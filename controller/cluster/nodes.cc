@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
+
 std::string NodePath(const std::string& node) { return "/api/v1/nodes/" + node; }
 
 [[noreturn]] void ThrowLacks(const std::string& node, const std::string& what) {
@@ -47,6 +49,7 @@ NodeFacts NodeFactsOf(const json& node) {
   }
   const json info = node.value("/status/nodeInfo"_json_pointer, json::object());
   if (info.is_object()) facts.machine = CheckedMachine(StringAt(info, "machineID"));
+  facts.zone = StringAt(MemberAt(MemberAt(node, "metadata"), "labels"), kZoneLabel);
   return facts;
 }
 

@@ -20,6 +20,7 @@ struct NodeFacts {
   std::vector<IpNetwork> pod_cidrs;  ///< spec.podCIDRs
   std::vector<IpAddress> addresses;  ///< status.addresses of type InternalIP
   std::string machine;               ///< status.nodeInfo.machineID; empty: unknown
+  std::string zone;                  ///< label topology.kubernetes.io/zone; empty: none
 
   bool operator==(const NodeFacts&) const = default;
 };

@@ -10,6 +10,7 @@
 #include "base/rollback.h"
 #include "controller/owners/lost_plan.h"
 #include "controller/owners/pod_facts.h"
+#include "policy/policy_work.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller {
@@ -53,20 +54,22 @@ PacedChanges::ObjectKey PacedChanges::KeyOf(const WatchEvent& event) {
   return {event.kind, StringAt(*event.object, "apiVersion"), event.name, event.uid};
 }
 
-/// Of a pod that is there, only labels and annotations are its user's.
-bool PacedChanges::IsFree(const WatchEvent& event) const {
-  if (event.kind != "Pod") return false;
-  const auto known = wishes_.find(event.uid);
-  return event.type == EventType::kDeleted || known == wishes_.end() ||
-         known->second == WishesOf(event);
+/// Of a pod that is there, only labels and annotations are its user's. It has its port with its
+/// node.
+PacedChanges::Price PacedChanges::PriceOf(const WatchEvent& event) const {
+  if (event.kind != "Pod") return Price::kAll;
+  const auto known = pods_.find(event.uid);
+  if (event.type == EventType::kDeleted || known == pods_.end()) return Price::kPeers;
+  if (known->second.wishes != WishesOf(event)) return Price::kAll;
+  return known->second.has_node == policy::HasNode(*event.object) ? Price::kNothing : Price::kPeers;
 }
 
-void PacedChanges::NoteWishes(const WatchEvent& event) {
+void PacedChanges::NotePod(const WatchEvent& event) {
   if (event.kind != "Pod") return;
   if (event.type == EventType::kDeleted) {
-    wishes_.erase(event.uid);
+    pods_.erase(event.uid);
   } else {
-    wishes_[event.uid] = WishesOf(event);
+    pods_[event.uid] = {.wishes = WishesOf(event), .has_node = policy::HasNode(*event.object)};
   }
 }
 
@@ -77,10 +80,7 @@ void PacedChanges::Handle(const WatchEvent& event) {
   const auto lane = lanes_.find(*name);
   const bool waits = lane != lanes_.end() && !lane->second.kept.empty();
   if (waits) return Keep(event, *lane);
-  if (IsFree(event)) {
-    NoteWishes(event);
-    return hooks_.take(event);
-  }
+  if (PriceOf(event) == Price::kNothing) return hooks_.take(event);
   Lanes::value_type& paying = *lanes_.try_emplace(*name).first;
   if (paying.second.paid_at > hooks_.now() + kCredit) return Keep(event, paying);
   Pass(event, paying.second);
@@ -98,7 +98,7 @@ void PacedChanges::Keep(const WatchEvent& event, Lanes::value_type& named) {
     lane.by_object.emplace(key, std::prev(lane.kept.end()));
     return TellIfLong(named);
   }
-  lane.has_repeated = true;
+  lane.has_repeated = lane.has_repeated || PriceOf(event) == Price::kAll;
   WatchEvent& kept = known->second->event;
   const bool is_new = kept.type == EventType::kAdded;
   if (is_new && event.type == EventType::kDeleted) {
@@ -119,17 +119,38 @@ void PacedChanges::TellIfLong(Lanes::value_type& named) {
   hooks_.tell(name);
 }
 
-void PacedChanges::Pass(const WatchEvent& event, Lane& lane) {
-  const bool is_free = IsFree(event);
-  NoteWishes(event);
+void PacedChanges::Pay(Lane& lane, const std::function<void()>& pass, bool pays_all) {
+  (void)hooks_.take_peers();
   const Rollback pay([&, before = hooks_.worked()]() noexcept {
-    if (is_free) return;
-    const Clock::duration price =
-        std::max<Clock::duration>((hooks_.worked() - before) * kPausesPerWork, kLeastPause);
+    Clock::duration price = hooks_.take_peers() * kPausePerPeer;
+    if (pays_all)
+      price += std::max<Clock::duration>((hooks_.worked() - before) * kPausesPerWork, kLeastPause);
+    if (price == Clock::duration::zero()) return;
     lane.pause = std::min<Clock::duration>(price * (1U << lane.doublings), kMostPause);
     lane.paid_at = std::max(lane.paid_at, hooks_.now()) + lane.pause;
   });
-  hooks_.take(event);
+  pass();
+}
+
+void PacedChanges::Pass(const WatchEvent& event, Lane& lane) {
+  const bool pays_all = PriceOf(event) == Price::kAll;
+  NotePod(event);
+  Pay(lane, [&] { hooks_.take(event); }, pays_all);
+}
+
+void PacedChanges::TakeFirst(Lane& lane) {
+  const WatchEvent event = std::move(lane.kept.front().event);
+  lane.kept.pop_front();
+  lane.by_object.erase(KeyOf(event));
+  NotePod(event);
+  try {
+    hooks_.take(event);
+  } catch (const std::exception& e) {
+    Log(LogLevel::kError, "event handler failed",
+        {{"kind", event.kind},
+         {"object", event.name_space + "/" + event.name},
+         {"error", e.what()}});
+  }
 }
 
 void PacedChanges::PassFirst(Lane& lane) {
@@ -138,17 +159,12 @@ void PacedChanges::PassFirst(Lane& lane) {
   } else if (lane.doublings > 0) {
     --lane.doublings;
   }
-  const WatchEvent event = std::move(lane.kept.front().event);
-  lane.kept.pop_front();
-  lane.by_object.erase(KeyOf(event));
-  try {
-    Pass(event, lane);
-  } catch (const std::exception& e) {
-    Log(LogLevel::kError, "event handler failed",
-        {{"kind", event.kind},
-         {"object", event.name_space + "/" + event.name},
-         {"error", e.what()}});
-  }
+  const auto is_dear = [&] { return PriceOf(lane.kept.front().event) == Price::kAll; };
+  if (is_dear()) return Pay(lane, [&] { TakeFirst(lane); }, true);
+  const auto pass = [&] {
+    for (size_t i = 0; i < kMostTogether && !lane.kept.empty() && !is_dear(); ++i) TakeFirst(lane);
+  };
+  Pay(lane, pass, false);
 }
 
 void PacedChanges::PassDue() {
@@ -176,7 +192,7 @@ void PacedChanges::PassAll() {
     while (!lane.kept.empty()) PassFirst(lane);
   }
   lanes_.clear();
-  wishes_.clear();
+  pods_.clear();
 }
 
 void PacedChanges::Sweep() {

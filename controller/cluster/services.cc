@@ -79,6 +79,17 @@ std::string NodeOf(const json& endpoint) {
   return IsDnsName(node) ? node : "";
 }
 
+/// The names in the endpoint's hints of that kind.
+std::set<std::string> HintsIn(const json& endpoint, const char* kind, size_t most) {
+  std::set<std::string> names;
+  for (const json& hint : MemberAt(MemberAt(endpoint, "hints"), kind)) {
+    if (names.size() == most) break;
+    std::string name = StringAt(hint, "name");
+    if (!name.empty()) names.insert(std::move(name));
+  }
+  return names;
+}
+
 /// One of the endpoint's conditions; `otherwise`: it is not known.
 bool Is(const json& endpoint, const char* condition, bool otherwise) {
   const json& value = MemberAt(MemberAt(endpoint, "conditions"), condition);
@@ -133,8 +144,12 @@ Services::Slice Services::SliceOf(const watcher::WatchEvent& event) {
     if (!condition || !addresses.is_array() || addresses.empty()) continue;
     // All addresses of an endpoint are of the same pod: the first is enough.
     const auto address = IpIn(addresses.front());
-    if (address && !IsNoHost(*address))
-      slice.endpoints.push_back({*address, NodeOf(endpoint), *condition});
+    if (!address || IsNoHost(*address)) continue;
+    slice.endpoints.push_back({.address = *address,
+                               .node = NodeOf(endpoint),
+                               .condition = *condition,
+                               .for_nodes = HintsIn(endpoint, "forNodes", kMostHints),
+                               .for_zones = HintsIn(endpoint, "forZones", kMostHints)});
   }
   return slice;
 }
@@ -187,10 +202,8 @@ void Services::RemoveSlice(const std::string& key) {
   Tell(service);
 }
 
-std::map<ServiceEndpoint, Services::Condition> Services::ConditionsOf(const Known& known,
-                                                                      const SpecPort& port,
-                                                                      size_t most) const {
-  std::map<ServiceEndpoint, Condition> conditions;
+Services::Served Services::AllOf(const Known& known, const SpecPort& port, size_t most) const {
+  Served all;
   for (const std::string& key : known.slices) {
     const Slice& slice = slices_.at(key);
     const auto found =
@@ -199,37 +212,63 @@ std::map<ServiceEndpoint, Services::Condition> Services::ConditionsOf(const Know
         });
     if (found == slice.ports.end() || found->port == 0) continue;
     for (const Endpoint& endpoint : slice.endpoints) {
-      if (conditions.size() == most) return conditions;
+      if (all.size() == most) return all;
       const ServiceEndpoint one = {endpoint.address, found->port,
                                    known.spec->local ? endpoint.node : ""};
-      const auto [at, is_new] = conditions.emplace(one, endpoint.condition);
-      if (!is_new) at->second = std::min(at->second, endpoint.condition);
+      const auto [at, is_new] = all.emplace(one, &endpoint);
+      if (!is_new && endpoint.condition < at->second->condition) at->second = &endpoint;
     }
   }
-  return conditions;
+  return all;
 }
 
-std::vector<ServiceEndpoint> Services::EndpointsOf(const Known& known, const SpecPort& port,
-                                                   Room& room) const {
-  const std::map<ServiceEndpoint, Condition> conditions = ConditionsOf(known, port, room.looks);
-  room.looks -= conditions.size();
+Services::Served Services::Serving(const Known& known, const SpecPort& port, Room& room) const {
+  Served serving = AllOf(known, port, room.looks);
+  room.looks -= serving.size();
   std::set<std::string> ready_nodes;
-  for (const auto& [endpoint, condition] : conditions) {
-    if (condition == Condition::kReady) ready_nodes.insert(endpoint.node);
+  for (const auto& [one, endpoint] : serving) {
+    if (endpoint->condition == Condition::kReady) ready_nodes.insert(one.node);
   }
-  std::vector<ServiceEndpoint> endpoints;
   std::map<std::string, size_t> counts;  // by node
-  for (const auto& [endpoint, condition] : conditions) {
+  std::erase_if(serving, [&](const auto& entry) {
+    const auto& [one, endpoint] = entry;
     const auto wanted =
-        ready_nodes.contains(endpoint.node) ? Condition::kReady : Condition::kServesAtItsEnd;
-    if (condition != wanted || room.endpoints == 0 ||
-        counts[endpoint.node] == ServicePort::kMostEndpoints)
-      continue;
-    ++counts[endpoint.node];
+        ready_nodes.contains(one.node) ? Condition::kReady : Condition::kServesAtItsEnd;
+    if (endpoint->condition != wanted || room.endpoints == 0 ||
+        counts[one.node] == ServicePort::kMostEndpoints)
+      return true;
+    ++counts[one.node];
     --room.endpoints;
-    endpoints.push_back(endpoint);
+    return false;
+  });
+  return serving;
+}
+
+void Services::Prefer(const Served& served, IpFamily family,
+                      std::set<std::string> Endpoint::* hints, EndpointsByClient& preferred) {
+  EndpointsByClient of_family;
+  for (const auto& [one, endpoint] : served) {
+    if (one.address.family != family) continue;
+    if (endpoint->condition != Condition::kReady || (endpoint->*hints).empty()) return;
+    for (const std::string& client : endpoint->*hints) of_family[client].push_back(one);
   }
-  return endpoints;
+  for (const auto& [client, endpoints] : of_family) {
+    auto& of_client = preferred[client];
+    of_client.insert(of_client.end(), endpoints.begin(), endpoints.end());
+  }
+}
+
+ServicePort Services::BalancedPort(const Known& known, const SpecPort& port, Room& room) const {
+  const Served served = Serving(known, port, room);
+  ServicePort balanced{.protocol = port.protocol, .port = port.port};
+  balanced.endpoints.reserve(served.size());
+  for (const auto& [one, endpoint] : served) balanced.endpoints.push_back(one);
+  if (known.spec->local) return balanced;
+  for (const IpFamily family : {IpFamily::kIpv4, IpFamily::kIpv6}) {
+    Prefer(served, family, &Endpoint::for_nodes, balanced.of_node);
+    Prefer(served, family, &Endpoint::for_zones, balanced.of_zone);
+  }
+  return balanced;
 }
 
 Service Services::ServiceOf(const Known& known) const {
@@ -240,11 +279,8 @@ Service Services::ServiceOf(const Known& known) const {
   if (service.cluster_ips.empty()) return service;
   Room room;
   service.ports.reserve(known.spec->ports.size());
-  for (const SpecPort& port : known.spec->ports) {
-    service.ports.push_back({.protocol = port.protocol,
-                             .port = port.port,
-                             .endpoints = EndpointsOf(known, port, room)});
-  }
+  for (const SpecPort& port : known.spec->ports)
+    service.ports.push_back(BalancedPort(known, port, room));
   return service;
 }
 

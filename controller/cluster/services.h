@@ -31,6 +31,8 @@ class Services : public watcher::EventConsumer {
 
   /// The most endpoints of all ports of one Service. A user could name any number of ports.
   static constexpr size_t kMostOfAllPorts = 10'000;
+  /// The most nodes or zones that an endpoint is hinted for, as the API server has it.
+  static constexpr size_t kMostHints = 8;
   /// The most that are looked at for them: those that do not serve take time, too.
   static constexpr size_t kMostLooks = 2 * kMostOfAllPorts;
 
@@ -66,6 +68,8 @@ class Services : public watcher::EventConsumer {
     IpAddress address;
     std::string node;
     Condition condition;
+    std::set<std::string> for_nodes;  ///< hints, kMostHints at most
+    std::set<std::string> for_zones;
   };
   struct Slice {
     std::string service;          ///< NAMESPACE/NAME
@@ -94,13 +98,18 @@ class Services : public watcher::EventConsumer {
     size_t looks = kMostLooks;
     size_t endpoints = kMostOfAllPorts;
   };
-  /// Those that serve, sorted.
-  [[nodiscard]] std::vector<ServiceEndpoint> EndpointsOf(const Known& known, const SpecPort& port,
-                                                         Room& room) const REQUIRES(mutex_);
-  [[nodiscard]] std::map<ServiceEndpoint, Condition> ConditionsOf(const Known& known,
-                                                                  const SpecPort& port,
-                                                                  size_t most) const
+  /// Endpoints of slices_, each with what it is in a plan.
+  using Served = std::map<ServiceEndpoint, const Endpoint*>;
+  [[nodiscard]] ServicePort BalancedPort(const Known& known, const SpecPort& port, Room& room) const
       REQUIRES(mutex_);
+  /// Those that serve.
+  [[nodiscard]] Served Serving(const Known& known, const SpecPort& port, Room& room) const
+      REQUIRES(mutex_);
+  [[nodiscard]] Served AllOf(const Known& known, const SpecPort& port, size_t most) const
+      REQUIRES(mutex_);
+  /// What clients of places prefer by the family's hints: nothing, if one endpoint has none.
+  static void Prefer(const Served& served, IpFamily family, std::set<std::string> Endpoint::* hints,
+                     EndpointsByClient& preferred);
   void Balance(const std::string& name, const Service& service) REQUIRES(mutex_);
   void Tell(const std::string& key) REQUIRES(mutex_);
 

@@ -2,8 +2,10 @@
 
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -11,9 +13,12 @@
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
 #include "controller/owners/plan_verdict.h"
+#include "service/command_line.h"
 
 namespace kuryr::controller {
 namespace {
+
+using nlohmann::json;
 
 constexpr size_t kLongestText = 600;
 
@@ -33,9 +38,11 @@ const char* NameOf(Fate fate) {
   return "";
 }
 
-/// Prints the fate of each object, and counts.
+/// Reports the fate of each object, and counts.
 class Adoption {
  public:
+  explicit Adoption(bool as_json) : as_json_(as_json) {}
+
   void Pod(const Survey::Pod& pod) {
     const std::string key = KeyOf(pod.event.name_space, pod.event.name);
     const Standing standing = StandingOf(pod.known);
@@ -79,11 +86,18 @@ class Adoption {
 
   void BadItem(const std::string& problem) { Lose("an object", "it cannot be read: " + problem); }
 
-  [[nodiscard]] int Conclude() {
+  [[nodiscard]] int Conclude(const std::string& leader, const std::string& why_no_ports) {
+    if (as_json_) {
+      json answer = {{"leader", leader}, {"objects", std::move(reported_)}};
+      if (!why_no_ports.empty()) answer["ports_not_looked_at"] = why_no_ports;
+      std::printf("%s\n", answer.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+      return lost_ ? service::kUnwell : 0;
+    }
+    if (!why_no_ports.empty()) std::printf("ports are not looked at: %s\n", why_no_ports.c_str());
     std::printf("%zu to take over, %zu to plan, %zu to release, %zu to leave\n",
                 counts_[Fate::kTaken], counts_[Fate::kPlanned], counts_[Fate::kReleased],
                 counts_[Fate::kLeft]);
-    return lost_ ? 1 : 0;
+    return lost_ ? service::kUnwell : 0;
   }
 
  private:
@@ -115,10 +129,16 @@ class Adoption {
   }
   void Say(Fate fate, const std::string& what, const std::string& why) {
     ++counts_[fate];
-    std::printf("%-9s  %s: %s\n", NameOf(fate), Printable(what, kLongestText).c_str(),
-                Printable(why, kLongestText).c_str());
+    const std::string object = Printable(what, kLongestText);
+    const std::string reason = Printable(why, kLongestText);
+    if (as_json_)
+      reported_.push_back({{"fate", NameOf(fate)}, {"what", object}, {"why", reason}});
+    else
+      std::printf("%-9s  %s: %s\n", NameOf(fate), object.c_str(), reason.c_str());
   }
 
+  const bool as_json_;
+  json reported_ = json::array();
   std::unordered_map<std::string, KnownPod> pods_;  ///< by UID
   std::map<Fate, size_t> counts_;
   bool lost_ = false;
@@ -126,10 +146,11 @@ class Adoption {
 
 }  // namespace
 
-int PrintAdoption(const Config& config) {
+int PrintAdoption(const Config& config, bool as_json) {
   Survey survey(config);
-  std::printf("%s\n", Readable(FindLeader(config, survey.client())).c_str());
-  Adoption adoption;
+  const std::string leader = Readable(FindLeader(config, survey.client()));
+  if (!as_json) std::printf("%s\n", leader.c_str());
+  Adoption adoption(as_json);
   // Ports are listed before pods: a port that a controller makes meanwhile would have no pod.
   const PortLister* lister = survey.backend().facets().ports;
   std::vector<ListedPort> ports;
@@ -138,9 +159,8 @@ int PrintAdoption(const Config& config) {
   for (const auto& [key, port] : survey.ports()) adoption.KuryrPort(key, port);
   for (const ListedPort& port : ports) adoption.Port(port, lister->IsHeld(port.id));
   for (const std::string& problem : survey.bad_items()) adoption.BadItem(problem);
-  if (const auto why = lister == nullptr ? std::nullopt : lister->WhyNotListed())
-    std::printf("ports are not looked at: %s\n", why->c_str());
-  return adoption.Conclude();
+  const auto why = lister == nullptr ? std::nullopt : lister->WhyNotListed();
+  return adoption.Conclude(leader, why.value_or(""));
 }
 
 }  // namespace kuryr::controller

@@ -49,6 +49,7 @@ Config ReadConfig(const std::vector<std::string>& files) {
 Config ReadServiceConfig(const service::CommonOptions& options) {
   Config config = ReadConfig(options.config_files);
   service::SetUpLog(options, config.program);
+  service::CheckConfigFiles(options);
   config.backend->Warn();
   return config;
 }
@@ -76,9 +77,16 @@ void Run(const Config& config) {
   service::Notify("STOPPING=1");
 }
 
-int Adopt(const std::vector<std::string>& files, bool is_dry_run, const std::string& from) {
-  if (is_dry_run && from.empty()) return PrintAdoption(ReadConfig(files));
-  if (!is_dry_run && !from.empty()) return MovePlans(ReadConfig(files), from);
+struct AdoptOrder {
+  bool is_dry_run = false;
+  bool as_json = false;  ///< with is_dry_run
+  std::string from;
+};
+
+int Adopt(const std::vector<std::string>& files, const AdoptOrder& order) {
+  if (order.is_dry_run && order.from.empty())
+    return PrintAdoption(ReadConfig(files), order.as_json);
+  if (!order.is_dry_run && !order.from.empty()) return MovePlans(ReadConfig(files), order.from);
   throw std::runtime_error("adopt needs --dry-run or --from podstate, one of them");
 }
 
@@ -95,24 +103,26 @@ int main(int argc, char** argv) {
   service::DaemonLine line(
       {.name = "kuryr-controller",
        .program = kAbout,
-       .status = "asks the API server what is planned, awaited and failing, and why",
+       .status = "Show what is planned, awaited and failing, and why, as the API server knows it",
        .pod = "this one's plan, and what is next",
        .ready = "it leads, or could at once"});
   bool remove = false;
   bool force = false;
   service::CommandLine orphans = line.AddCommand(
       "orphans",
-      "what is left that nobody takes away: KuryrPorts of pods that are gone, finalizers");
+      "List leftovers that nobody removes: KuryrPorts of pods that are gone, finalizers");
   const service::CommandLineOption removes =
-      orphans.Add("--remove", remove, "remove it; no controller may lead");
-  orphans.Add("--force", force, "remove it though one leads").Need(removes);
+      orphans.Add("--remove", remove, "Remove them; no controller may lead");
+  bool orphans_as_json = false;
+  orphans.AddOutput(orphans_as_json);
+  orphans.Add("--force", force, "Remove them although one leads").Need(removes);
   service::CommandLine adopt = line.AddCommand(
-      "adopt", "what a controller takes over once it leads, releases, and leaves as it is");
-  bool is_dry_run = false;
-  adopt.Add("--dry-run", is_dry_run, "only says so: a controller that leads does it");
-  std::string from;
-  adopt.Add("--from", from,
-            "podstate: writes the plans that an earlier vif_sink left in pods' annotations to "
+      "adopt", "Show what a controller takes over, releases and leaves alone once it leads");
+  AdoptOrder adoption;
+  adopt.Add("--dry-run", adoption.is_dry_run, "Only show it: a leading controller does it");
+  adopt.AddOutput(adoption.as_json);
+  adopt.Add("--from SINK", adoption.from,
+            "podstate: move the plans that an earlier vif_sink left in pods' annotations to "
             "KuryrPorts; no controller may lead");
   PolicyQuestion asked;
   const service::CommandLine policy = AddPolicyCommand(line, asked);
@@ -124,10 +134,11 @@ int main(int argc, char** argv) {
     if (const auto* question = line.health())
       return service::PrintHealth(ReadProgramOptions(kuryr::ConfigFiles(files)), *question);
     if (const auto* wanted = line.status()) return PrintStatus(ReadConfig(files), *wanted);
-    if (orphans.IsGiven()) return PrintOrphans(ReadConfig(files), ActOf(remove, force));
+    if (orphans.IsGiven())
+      return PrintOrphans(ReadConfig(files), {ActOf(remove, force), orphans_as_json});
     if (policy.IsGiven()) return PrintPolicies(ReadConfig(files), asked);
     if (trace.IsGiven()) return PrintTrace(ReadConfig(files), traced);
-    if (adopt.IsGiven()) return Adopt(files, is_dry_run, from);
+    if (adopt.IsGiven()) return Adopt(files, adoption);
     Run(ReadServiceConfig(line.options()));
     return 0;
   } catch (const std::exception& e) {

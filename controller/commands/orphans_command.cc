@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -15,10 +16,13 @@
 #include "controller/owners/plan_verdict.h"
 #include "controller/owners/vif_sink.h"
 #include "controller/owners/writer.h"
+#include "service/command_line.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
 namespace {
+
+using nlohmann::json;
 
 constexpr size_t kMostLine = 600;
 
@@ -40,17 +44,18 @@ bool IsPodGone(Survey& survey, const std::string& path, const PortFacts& port) {
   }
 }
 
-/// Prints each orphan, and removes it if asked.
+/// Reports each orphan, and removes it if asked.
 class Removal {
  public:
-  Removal(Survey& survey, bool removes)
+  Removal(Survey& survey, const OrphanOrder& order)
       : survey_(survey),
-        removes_(removes),
+        order_(order),
         store_({}, [](const std::string&) {}),
         writer_(survey.client(), store_, [] { return true; }) {}
 
   [[nodiscard]] size_t left() const noexcept { return left_; }
   [[nodiscard]] size_t removed() const noexcept { return removed_; }
+  [[nodiscard]] const json& reported() const noexcept { return reported_; }
 
   void Finalizer(const Survey::Pod& pod, const std::string& why) {
     Take("finalizer of pod " + KeyOf(pod.event.name_space, pod.event.name), why,
@@ -80,24 +85,37 @@ class Removal {
  private:
   template <typename Remove>
   void Take(const std::string& what, const std::string& why, const Remove& remove) {
-    const std::string line = Printable(what, kMostLine) + ": " + Printable(why, kMostLine);
-    if (!removes_) {
+    json orphan = {{"what", Printable(what, kMostLine)}, {"why", Printable(why, kMostLine)}};
+    if (order_.act == OrphanAct::kList) {
       ++left_;
-      std::printf("%s\n", line.c_str());
-      return;
+      return Report("", std::move(orphan));
     }
     try {
       remove();
       ++removed_;
-      std::printf("removed  %s\n", line.c_str());
+      Report("removed", std::move(orphan));
     } catch (const std::exception& e) {
       ++left_;
-      std::printf("failed   %s: %s\n", line.c_str(), Printable(e.what(), kMostLine).c_str());
+      orphan["error"] = Printable(e.what(), kMostLine);
+      Report("failed", std::move(orphan));
     }
   }
 
+  void Report(const std::string& outcome, json orphan) {
+    if (order_.as_json) {
+      if (!outcome.empty()) orphan["outcome"] = outcome;
+      reported_.push_back(std::move(orphan));
+      return;
+    }
+    const std::string error = StringAt(orphan, "error");
+    if (!outcome.empty()) std::printf("%-9s", outcome.c_str());
+    std::printf("%s: %s%s\n", StringAt(orphan, "what").c_str(), StringAt(orphan, "why").c_str(),
+                error.empty() ? "" : (": " + error).c_str());
+  }
+
   Survey& survey_;
-  const bool removes_;
+  const OrphanOrder& order_;
+  json reported_ = json::array();
   PodStore store_;
   Writer writer_;
   size_t left_ = 0;
@@ -111,8 +129,16 @@ void RefuseWhileLed(const Leader& leader) {
                            "first, or use --force");
 }
 
-void Conclude(const Removal& removal, OrphanAct act) {
-  if (act != OrphanAct::kList) {
+void Conclude(const Removal& removal, const std::vector<std::string>& unreadable,
+              const OrphanOrder& order) {
+  if (order.as_json) {
+    const json answer = {{"orphans", removal.reported()}, {"unreadable", unreadable}};
+    std::printf("%s\n", answer.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+    return;
+  }
+  for (const std::string& problem : unreadable)
+    std::printf("an object cannot be read: %s\n", problem.c_str());
+  if (order.act != OrphanAct::kList) {
     std::printf("%zu removed, %zu left\n", removal.removed(), removal.left());
   } else if (removal.left() > 0) {
     std::printf("%zu left; kuryr-controller orphans --remove removes them\n", removal.left());
@@ -123,12 +149,13 @@ void Conclude(const Removal& removal, OrphanAct act) {
 
 }  // namespace
 
-int PrintOrphans(const Config& config, OrphanAct act) {
+int PrintOrphans(const Config& config, const OrphanOrder& order) {
+  const OrphanAct act = order.act;
   Survey survey(config);
   const Leader leader = FindLeader(config, survey.client());
   if (act == OrphanAct::kRemove) RefuseWhileLed(leader);
   const bool nobody_leads = !leader.leads || act == OrphanAct::kRemoveAnyway;
-  Removal removal(survey, act != OrphanAct::kList);
+  Removal removal(survey, order);
   // Owners are listed before pods: the owner of a pod that is made meanwhile is no orphan.
   std::map<std::string, Owner> owners;
   for (Owner& owner : survey.backend().Inventory()) owners.emplace(owner.id, std::move(owner));
@@ -148,10 +175,11 @@ int PrintOrphans(const Config& config, OrphanAct act) {
     for (const ListedPort& port : lister->ListUnmarked())
       if (!lister->IsHeld(port.id)) removal.Unmarked(*lister, port);
   }
+  std::vector<std::string> unreadable;
   for (const std::string& problem : survey.bad_items())
-    std::printf("an object cannot be read: %s\n", Printable(problem, kMostLine).c_str());
-  Conclude(removal, act);
-  return removal.left() == 0 && survey.bad_items().empty() ? 0 : 1;
+    unreadable.push_back(Printable(problem, kMostLine));
+  Conclude(removal, unreadable, order);
+  return removal.left() == 0 && unreadable.empty() ? 0 : service::kUnwell;
 }
 
 }  // namespace kuryr::controller

@@ -10,6 +10,12 @@ enum class OrphanAct {
   kRemoveAnyway,
 };
 
+/// The arguments of command "orphans".
+struct OrphanOrder {
+  OrphanAct act = OrphanAct::kList;
+  bool as_json = false;
+};
+
 /// `kuryr-controller orphans`: writes to stdout, and removes if asked, what no controller takes
 /// away:
 ///
@@ -22,6 +28,6 @@ enum class OrphanAct {
 ///
 /// The exit status is 1 if something is left. Throws what ApiClient does, and std::runtime_error
 /// when it refuses.
-[[nodiscard]] int PrintOrphans(const Config& config, OrphanAct act);
+[[nodiscard]] int PrintOrphans(const Config& config, const OrphanOrder& order);
 
 }  // namespace kuryr::controller

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "controller/election/api_time.h"
+#include "controller/rounds/reporter.h"
+#include "service/table.h"
 #include "watcher/api_error.h"
 #include "watcher/list_pages.h"
 
@@ -23,6 +25,10 @@ std::chrono::sys_seconds TimeOf(const nlohmann::json& event) {
 }
 
 }  // namespace
+
+std::string PodEvents::Told::ToString() const {
+  return service::Age(AgeOf(at)) + " ago: " + reason + " " + message;
+}
 
 PodEvents::PodEvents(watcher::ApiClient& client, const std::string& name_space) {
   const std::string events =
@@ -45,7 +51,9 @@ void PodEvents::Take(const watcher::WatchEvent& event) {
             .message = Printable(StringAt(*event.object, "message"), kMostMessage),
             .at = TimeOf(*event.object)};
   Told& newest = newest_[StringAt(*involved, "uid")];
-  if (newest.reason.empty() || newest.at <= told.at) newest = std::move(told);
+  // Times are in seconds, and a problem may be over within one.
+  const bool ends_it = newest.at == told.at && newest.reason == kNodeServed;
+  if (newest.reason.empty() || (newest.at <= told.at && !ends_it)) newest = std::move(told);
 }
 
 const PodEvents::Told* PodEvents::Find(const std::string& uid) const {

@@ -9,20 +9,23 @@
 
 namespace kuryr::controller {
 
-/// The newest Event of kuryr-controller on each pod. Not thread-safe.
+/// The newest Event of kuryr-controller on each pod and node. Not thread-safe.
 class PodEvents {
  public:
   struct Told {
     std::string reason;
     std::string message;
     std::chrono::sys_seconds at;
+
+    /// "3m ago: REASON MESSAGE".
+    [[nodiscard]] std::string ToString() const;
   };
 
-  /// Reads the Events of all pods, or of one namespace: "default". Without the right to list Events
+  /// Reads all Events, or those of one namespace: "default". Without the right to list Events
   /// it reads none, and problem() says so. Throws what ApiClient does.
   explicit PodEvents(watcher::ApiClient& client, const std::string& name_space = "");
 
-  /// The newest Event on the pod of this UID; nullptr: none.
+  /// The newest Event on the pod or node of this UID; nullptr: none.
   [[nodiscard]] const Told* Find(const std::string& uid) const;
   /// Why Events may be missing; empty if none are.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }

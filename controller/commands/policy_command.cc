@@ -20,9 +20,9 @@
 #include "controller/commands/pod_key.h"
 #include "controller/commands/survey.h"
 #include "controller/owners/pod_facts.h"
-#include "controller/policy/policy_compiler.h"
-#include "controller/policy/policy_pod.h"
-#include "controller/policy/policy_verdicts.h"
+#include "policy/policy_compiler.h"
+#include "policy/policy_pod.h"
+#include "policy/policy_verdicts.h"
 #include "watcher/api_error.h"
 #include "watcher/list_pages.h"
 
@@ -43,7 +43,7 @@ struct AskedPod {
 
 AskedPod AskedPodOf(const WatchEvent& event) {
   AskedPod pod{.name = KeyOf(event.name_space, event.name)};
-  if (PolicyPodOf(*event.object)) pod.uid = event.uid;
+  if (policy::PolicyPodOf(*event.object)) pod.uid = event.uid;
   const json status = event.object->value("status", json::object());
   const json all = status.is_object() ? status.value("podIPs", json::array()) : json::array();
   for (const json& one : all) {
@@ -61,7 +61,7 @@ class Listing {
     // Pods come first: then the namespace of each is listed after it.
     List(survey, "/api/v1/pods", [&](const WatchEvent& event) { AddPod(event); });
     List(survey, "/api/v1/namespaces", [&](const WatchEvent& event) {
-      verdicts_.Apply(compiler_.SetNamespace(event.name, LabelsOf(*event.object)));
+      verdicts_.Apply(compiler_.SetNamespace(event.name, policy::LabelsOf(*event.object)));
     });
     List(survey, "/apis/networking.k8s.io/v1/networkpolicies", [&](const WatchEvent& event) {
       verdicts_.Apply(compiler_.SetPolicy(event.name_space, event.name, *event.object));
@@ -74,11 +74,14 @@ class Listing {
           verdicts_.Apply(compiler_.SetMultiPolicy(event.name_space, event.name, *event.object));
         });
     if (!has_admins) return;
-    ListAdmins(survey, "adminnetworkpolicies", PolicyTier::kAdmin);
-    ListAdmins(survey, "baselineadminnetworkpolicies", PolicyTier::kBaseline);
+    for (const policy::AdminKind& kind : policy::kAdminKinds) ListAdmins(survey, kind);
+    if (!compiler_.names_nodes()) return;
+    List(survey, "/api/v1/nodes", [&](const WatchEvent& event) {
+      verdicts_.Apply(compiler_.SetNode(event.name, policy::PolicyNodeOf(*event.object)));
+    });
   }
 
-  [[nodiscard]] const PolicyVerdicts& verdicts() const noexcept { return verdicts_; }
+  [[nodiscard]] const policy::PolicyVerdicts& verdicts() const noexcept { return verdicts_; }
   /// Whether an object could not be read, as stdout says.
   [[nodiscard]] bool has_gap() const noexcept { return has_gap_; }
   [[nodiscard]] const AskedPod& Find(const std::string& name) const {
@@ -108,11 +111,10 @@ class Listing {
     }
   }
 
-  void ListAdmins(Survey& survey, const std::string& resource, PolicyTier tier) {
-    ListIfAny(survey, "/apis/policy.networking.k8s.io/v1alpha1/" + resource,
-              [&](const WatchEvent& event) {
-                verdicts_.Apply(compiler_.SetAdminPolicy(tier, event.name, *event.object));
-              });
+  void ListAdmins(Survey& survey, const policy::AdminKind& kind) {
+    ListIfAny(survey, kind.path(), [&](const WatchEvent& event) {
+      verdicts_.Apply(compiler_.SetAdminPolicy(kind, event.name, *event.object));
+    });
   }
 
   void AddDefinition(const WatchEvent& event) {
@@ -128,18 +130,19 @@ class Listing {
   void AddPod(const WatchEvent& event) {
     const std::string name = KeyOf(event.name_space, event.name);
     if (names_.contains(name)) pods_.insert_or_assign(name, AskedPodOf(event));
-    if (auto pod = PolicyPodOf(*event.object)) verdicts_.Apply(compiler_.SetPod(std::move(*pod)));
+    if (auto pod = policy::PolicyPodOf(*event.object))
+      verdicts_.Apply(compiler_.SetPod(std::move(*pod)));
   }
 
   const std::set<std::string> names_;
-  PolicyCompiler compiler_;
-  PolicyVerdicts verdicts_;
+  policy::PolicyCompiler compiler_;
+  policy::PolicyVerdicts verdicts_;
   std::map<std::string, AskedPod> pods_;
   bool has_gap_ = false;
 };
 
-const char* WordOf(TrafficDirection direction) {
-  return direction == TrafficDirection::kIngress ? "ingress" : "egress";
+const char* WordOf(policy::TrafficDirection direction) {
+  return direction == policy::TrafficDirection::kIngress ? "ingress" : "egress";
 }
 
 std::string Listed(const std::vector<std::string>& names) {
@@ -149,7 +152,7 @@ std::string Listed(const std::vector<std::string>& names) {
 }
 
 /// The additional networks on which policies isolate the pod.
-std::set<std::string> NetworksOf(const PolicyVerdicts& verdicts, const AskedPod& pod) {
+std::set<std::string> NetworksOf(const policy::PolicyVerdicts& verdicts, const AskedPod& pod) {
   std::set<std::string> networks;
   for (const auto& [name, policy] : verdicts.policies()) {
     if (!policy.networks) continue;
@@ -160,7 +163,8 @@ std::set<std::string> NetworksOf(const PolicyVerdicts& verdicts, const AskedPod&
   return networks;
 }
 
-bool Selects(const PolicyVerdicts& verdicts, const CompiledPolicy& policy, const AskedPod& pod) {
+bool Selects(const policy::PolicyVerdicts& verdicts, const policy::CompiledPolicy& policy,
+             const AskedPod& pod) {
   if (!policy.networks) return verdicts.IsIn(pod.uid, policy.subject);
   return std::any_of(
       policy.networks->begin(), policy.networks->end(),
@@ -168,7 +172,7 @@ bool Selects(const PolicyVerdicts& verdicts, const CompiledPolicy& policy, const
 }
 
 /// Policies that select the pod, of those that are not understood. Returns whether there are any.
-bool PrintErrors(const PolicyVerdicts& verdicts, const AskedPod& pod) {
+bool PrintErrors(const policy::PolicyVerdicts& verdicts, const AskedPod& pod) {
   bool has_any = false;
   for (const auto& [name, error] : verdicts.errors()) {
     if (!Selects(verdicts, verdicts.policies().at(name), pod)) continue;
@@ -179,23 +183,23 @@ bool PrintErrors(const PolicyVerdicts& verdicts, const AskedPod& pod) {
   return has_any;
 }
 
-const char* WordOf(PolicyAction action) {
+const char* WordOf(policy::PolicyAction action) {
   switch (action) {
-    case PolicyAction::kAllow:
+    case policy::PolicyAction::kAllow:
       return "allows";
-    case PolicyAction::kDeny:
+    case policy::PolicyAction::kDeny:
       return "denies";
-    case PolicyAction::kPass:
+    case policy::PolicyAction::kPass:
       return "passes on what is";
   }
   return "";
 }
 
 /// The rules of admins on the pod, in the order in which they are asked.
-void PrintAdmins(const PolicyVerdicts& verdicts, const AskedPod& pod, PolicyTier tier,
-                 TrafficDirection direction) {
+void PrintAdmins(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
+                 policy::PolicyTier tier, policy::TrafficDirection direction) {
   for (const std::string& name : verdicts.OrderOf(tier)) {
-    for (const PolicyRule& rule : verdicts.policies().at(name).rules) {
+    for (const policy::PolicyRule& rule : verdicts.policies().at(name).rules) {
       if (rule.direction != direction || !verdicts.IsIn(pod.uid, rule.subject)) continue;
       std::printf("%s: %s %s %s\n", WordOf(direction), name.c_str(), WordOf(rule.action),
                   Printable(Readable(rule), kMostRuleText).c_str());
@@ -205,24 +209,25 @@ void PrintAdmins(const PolicyVerdicts& verdicts, const AskedPod& pod, PolicyTier
 
 /// A question on a pod's interfaces.
 struct Side {
-  TrafficDirection direction = TrafficDirection::kIngress;
+  policy::TrafficDirection direction = policy::TrafficDirection::kIngress;
   std::string network;  ///< empty: interface eth0
 };
 
-std::vector<std::string> IsolatingOn(const PolicyVerdicts& verdicts, const AskedPod& pod,
+std::vector<std::string> IsolatingOn(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
                                      const Side& side) {
   std::vector<std::string> isolating;
   for (const auto& [name, policy] : verdicts.policies()) {
-    if (Isolates(policy, side.direction) && verdicts.IsIn(pod.uid, policy.subject, side.network))
+    if (policy::Isolates(policy, side.direction) &&
+        verdicts.IsIn(pod.uid, policy.subject, side.network))
       isolating.push_back(name);
   }
   return isolating;
 }
 
-void PrintRules(const PolicyVerdicts& verdicts, const AskedPod& pod, const std::string& name,
-                const Side& side) {
+void PrintRules(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
+                const std::string& name, const Side& side) {
   bool allows = false;
-  for (const PolicyRule& rule : verdicts.policies().at(name).rules) {
+  for (const policy::PolicyRule& rule : verdicts.policies().at(name).rules) {
     if (rule.direction != side.direction || !verdicts.IsIn(pod.uid, rule.subject, side.network))
       continue;
     allows = true;
@@ -231,47 +236,49 @@ void PrintRules(const PolicyVerdicts& verdicts, const AskedPod& pod, const std::
   if (!allows) std::printf("  %s allows nothing\n", name.c_str());
 }
 
-void PrintDirection(const PolicyVerdicts& verdicts, const AskedPod& pod,
-                    TrafficDirection direction) {
-  PrintAdmins(verdicts, pod, PolicyTier::kAdmin, direction);
+void PrintDirection(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
+                    policy::TrafficDirection direction) {
+  PrintAdmins(verdicts, pod, policy::PolicyTier::kAdmin, direction);
   const Side side = {.direction = direction};
   const std::vector<std::string> isolating = IsolatingOn(verdicts, pod, side);
   if (isolating.empty()) {
-    PrintAdmins(verdicts, pod, PolicyTier::kBaseline, direction);
+    PrintAdmins(verdicts, pod, policy::PolicyTier::kBaseline, direction);
     std::printf("%s: no policy isolates the pod, so all %sis allowed\n", WordOf(direction),
-                verdicts.OrderOf(PolicyTier::kBaseline).empty() ? "" : "else ");
+                verdicts.OrderOf(policy::PolicyTier::kBaseline).empty() ? "" : "else ");
     return;
   }
   std::printf("%s: isolated by %s\n", WordOf(direction), Listed(isolating).c_str());
   for (const std::string& name : isolating) PrintRules(verdicts, pod, name, side);
 }
 
-void PrintNetwork(const PolicyVerdicts& verdicts, const AskedPod& pod, const Side& side) {
+void PrintNetwork(const policy::PolicyVerdicts& verdicts, const AskedPod& pod, const Side& side) {
   const std::vector<std::string> isolating = IsolatingOn(verdicts, pod, side);
   if (isolating.empty()) return;
   const std::string where =
-      side.network == kAnyNetwork ? "every additional network" : "network " + side.network;
+      side.network == policy::kAnyNetwork ? "every additional network" : "network " + side.network;
   std::printf("%s on %s: isolated by %s\n", WordOf(side.direction), where.c_str(),
               Listed(isolating).c_str());
   for (const std::string& name : isolating) PrintRules(verdicts, pod, name, side);
 }
 
-int PrintSelection(const PolicyVerdicts& verdicts, const AskedPod& pod) {
+int PrintSelection(const policy::PolicyVerdicts& verdicts, const AskedPod& pod) {
   if (pod.uid.empty()) {
     std::printf("%s is in its node's network, or has ended: no policy selects it\n",
                 pod.name.c_str());
     return 0;
   }
-  PrintDirection(verdicts, pod, TrafficDirection::kIngress);
-  PrintDirection(verdicts, pod, TrafficDirection::kEgress);
+  PrintDirection(verdicts, pod, policy::TrafficDirection::kIngress);
+  PrintDirection(verdicts, pod, policy::TrafficDirection::kEgress);
   for (const std::string& network : NetworksOf(verdicts, pod)) {
-    for (const auto direction : {TrafficDirection::kIngress, TrafficDirection::kEgress})
+    for (const auto direction :
+         {policy::TrafficDirection::kIngress, policy::TrafficDirection::kEgress})
       PrintNetwork(verdicts, pod, {.direction = direction, .network = network});
   }
   return PrintErrors(verdicts, pod) ? 1 : 0;
 }
 
-void PrintVerdict(const PolicyVerdict& verdict, TrafficDirection direction, const AskedPod& pod) {
+void PrintVerdict(const policy::PolicyVerdict& verdict, policy::TrafficDirection direction,
+                  const AskedPod& pod) {
   std::printf("%s of %s: ", WordOf(direction), pod.name.c_str());
   if (!verdict.passing.empty()) std::printf("passed on by %s, ", verdict.passing.c_str());
   if (verdict.rule) {
@@ -285,7 +292,7 @@ void PrintVerdict(const PolicyVerdict& verdict, TrafficDirection direction, cons
 }
 
 /// The addresses that a connection would have: both of one family.
-void SetAddresses(const AskedPod& from, const AskedPod& to, Traffic& traffic) {
+void SetAddresses(const AskedPod& from, const AskedPod& to, policy::Traffic& traffic) {
   for (const IpAddress& source : from.addresses) {
     const auto target =
         std::find_if(to.addresses.begin(), to.addresses.end(),
@@ -297,21 +304,21 @@ void SetAddresses(const AskedPod& from, const AskedPod& to, Traffic& traffic) {
   }
 }
 
-int PrintPair(const PolicyVerdicts& verdicts, const AskedPod& from, const AskedPod& to,
+int PrintPair(const policy::PolicyVerdicts& verdicts, const AskedPod& from, const AskedPod& to,
               const AskedPort& port) {
   if (from.name == to.name) {
     std::printf("allowed: a pod always reaches itself\n");
     return 0;
   }
-  Traffic traffic{.from = {.uid = from.uid, .address = std::nullopt},
-                  .to = {.uid = to.uid, .address = std::nullopt},
-                  .protocol = port.protocol,
-                  .port = port.number};
+  policy::Traffic traffic{.from = {.uid = from.uid, .address = std::nullopt},
+                          .to = {.uid = to.uid, .address = std::nullopt},
+                          .protocol = port.protocol,
+                          .port = port.number};
   SetAddresses(from, to, traffic);
-  const PolicyVerdict out = verdicts.OnSending(traffic);
-  const PolicyVerdict in = verdicts.OnReceiving(traffic);
-  PrintVerdict(out, TrafficDirection::kEgress, from);
-  PrintVerdict(in, TrafficDirection::kIngress, to);
+  const policy::PolicyVerdict out = verdicts.OnSending(traffic);
+  const policy::PolicyVerdict in = verdicts.OnReceiving(traffic);
+  PrintVerdict(out, policy::TrafficDirection::kEgress, from);
+  PrintVerdict(in, policy::TrafficDirection::kIngress, to);
   PrintErrors(verdicts, from);
   PrintErrors(verdicts, to);
   const bool is_allowed = out.is_allowed() && in.is_allowed();

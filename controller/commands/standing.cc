@@ -60,8 +60,7 @@ const char* NobodyPlans(const PodQuestion& question) {
 
 std::string NewestEvent(const PodQuestion& question) {
   const PodEvents::Told* told = question.events.Find(question.pod.event.uid);
-  if (told == nullptr) return "";
-  return service::Age(AgeOf(told->at)) + " ago: " + told->reason + " " + told->message;
+  return told == nullptr ? "" : told->ToString();
 }
 
 std::string WhyWaiting(const PodQuestion& question) {

@@ -15,6 +15,7 @@
 #include "controller/commands/survey.h"
 #include "controller/election/api_time.h"
 #include "controller/owners/plan_verdict.h"
+#include "controller/rounds/reporter.h"
 #include "service/table.h"
 #include "vif/readable.h"
 
@@ -83,16 +84,26 @@ Overview LookAround(Survey& survey, const Leader& leader, const PodEvents& event
   return overview;
 }
 
-/// The nodes that have no management port planned, by [node_network].
+/// The nodes that have no management port planned, by [node_network], and what Events say of nodes.
 struct NodeOverview {
   size_t planned = 0;
   std::vector<std::string> waiting;
+  json problems = json::object();  ///< texts, by node
 };
 
-NodeOverview LookAtNodes(Survey& survey, const Config& config) {
+/// A problem that lasts is told again, so what was told long ago is over.
+bool IsPresent(const PodEvents::Told* told) {
+  return told != nullptr && told->reason != kNodeServed &&
+         AgeOf(told->at) <= Reporter::kAgain + std::chrono::minutes(1);
+}
+
+NodeOverview LookAtNodes(Survey& survey, const Config& config, const PodEvents& events) {
   NodeOverview nodes;
   if (!config.node_network.enabled) return nodes;
   for (const Survey::Node& node : survey.FindNodes()) {
+    const PodEvents::Told* told = events.Find(node.uid);
+    if (IsPresent(told) && nodes.problems.size() < kMostRows)
+      nodes.problems[node.name] = told->ToString();
     if (node.is_planned) {
       ++nodes.planned;
     } else {
@@ -104,8 +115,13 @@ NodeOverview LookAtNodes(Survey& survey, const Config& config) {
 
 void PrintNodes(const NodeOverview& nodes) {
   std::printf("management ports: %zu planned, %zu waiting\n", nodes.planned, nodes.waiting.size());
-  for (size_t i = 0; i < nodes.waiting.size() && i < kMostRows; ++i)
-    std::printf("node %s has none: its Events say why\n", Printable(nodes.waiting[i]).c_str());
+  for (size_t i = 0; i < nodes.waiting.size() && i < kMostRows; ++i) {
+    if (!nodes.problems.contains(nodes.waiting[i]))
+      std::printf("node %s has none, and no Event says why\n", Printable(nodes.waiting[i]).c_str());
+  }
+  for (const auto& [name, problem] : nodes.problems.items())
+    std::printf("node %s: %s\n", Printable(name).c_str(),
+                Printable(problem.get<std::string>(), kMostText).c_str());
 }
 
 /// Objects and Events that could not be read.
@@ -155,7 +171,7 @@ void PrintTable(const Overview& overview) {
 int PrintAll(Survey& survey, const Config& config, const Leader& leader, const std::string& here,
              bool as_json) {
   const PodEvents events(survey.client());
-  const NodeOverview nodes = LookAtNodes(survey, config);
+  const NodeOverview nodes = LookAtNodes(survey, config, events);
   const Overview overview = LookAround(survey, leader, events);
   const std::vector<std::string> gaps = GapsOf(survey, events);
   if (as_json) {
@@ -165,7 +181,8 @@ int PrintAll(Survey& survey, const Config& config, const Leader& leader, const s
           {"counts", CountsOf(overview)},
           {"pods", overview.rows},
           {"more", overview.more},
-          {"nodes", {{"planned", nodes.planned}, {"waiting", nodes.waiting}}},
+          {"nodes",
+           {{"planned", nodes.planned}, {"waiting", nodes.waiting}, {"problems", nodes.problems}}},
           {"gaps", gaps}});
   } else {
     PrintHead(leader);
@@ -175,8 +192,8 @@ int PrintAll(Survey& survey, const Config& config, const Leader& leader, const s
     for (const std::string& gap : gaps) std::printf("%s\n", Printable(gap, kMostText).c_str());
     PrintTable(overview);
   }
-  const bool well = overview.rows.empty() && nodes.waiting.empty() && survey.bad_items().empty() &&
-                    !leader.absent();
+  const bool well = overview.rows.empty() && nodes.waiting.empty() && nodes.problems.empty() &&
+                    survey.bad_items().empty() && !leader.absent();
   return well ? 0 : 1;
 }
 

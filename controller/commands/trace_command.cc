@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -33,10 +34,11 @@ vif::VifBase DefaultVifOf(Survey& survey, const std::string& name) {
 
 service::CommandLine AddTraceCommand(service::CommandLine& line, TraceQuestion& question) {
   service::CommandLine trace =
-      line.AddCommand("trace", "whether OVN takes a packet from one pod to another, by ovn-trace");
+      line.AddCommand("trace", "Ask ovn-trace whether OVN takes a packet from one pod to another");
   trace.Add("POD", question.from, "NAMESPACE/NAME of the pod that sends").Require();
   trace.Add("PEER", question.to, "NAMESPACE/NAME of the pod that it would reach").Require();
-  trace.Add("PORT", question.port, "the peer's port: tcp/80, udp/53 or sctp/9; else it is a ping");
+  trace.Add("PORT", question.port, "The peer's port: tcp/80, udp/53 or sctp/9 (default: a ping)");
+  trace.AddOutput(question.as_json);
   return trace;
 }
 
@@ -52,9 +54,17 @@ int PrintTrace(const Config& config, const TraceQuestion& question) {
                                          .to = DefaultVifOf(survey, question.to),
                                          .protocol = port ? port->protocol : "",
                                          .port = port ? port->number : uint16_t{0}});
+  const std::string where = Printable(fate.where, kMostTrace);
+  if (question.as_json) {
+    const nlohmann::json answer = {
+        {"from", question.from}, {"to", question.to}, {"reaches", fate.arrives}, {"where", where}};
+    std::printf("%s\n",
+                answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return fate.arrives ? 0 : service::kUnwell;
+  }
   std::printf("%s %s in %s\n", fate.arrives ? "reaches" : "does not reach", question.to.c_str(),
-              Printable(fate.where, kMostTrace).c_str());
-  return fate.arrives ? 0 : 1;
+              where.c_str());
+  return fate.arrives ? 0 : service::kUnwell;
 }
 
 }  // namespace kuryr::controller

@@ -12,6 +12,7 @@ struct TraceQuestion {
   std::string from;  ///< NAMESPACE/NAME
   std::string to;    ///< NAMESPACE/NAME
   std::string port;  ///< of `to`: "tcp/80", "udp/53" or "sctp/9"; empty: an ICMP packet
+  bool as_json = false;
 };
 
 /// Adds command "trace"; ProgramLine::Parse fills `question`.

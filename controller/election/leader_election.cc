@@ -72,7 +72,7 @@ LeaderElection::LeaderElection(const watcher::ApiConfig& api, ElectionConfig con
       config_(std::move(config)),
       leases_(LeasesPath(config_.name_space)) {}
 
-bool LeaderElection::Acquire(const std::stop_token& stop) {
+bool LeaderElection::Acquire(const std::stop_token& stop, const std::function<void()>& on_wait) {
   ApiClient client(api_);
   const std::stop_callback cut(stop, [&]() noexcept { client.Stop(); });
   while (!stop.stop_requested()) {
@@ -80,6 +80,7 @@ bool LeaderElection::Acquire(const std::stop_token& stop) {
       Log(LogLevel::kInfo, "leading", {{"lease", config_.name}, {"identity", config_.identity}});
       return true;
     }
+    on_wait();
     Wait(stop, Jittered(config_.retry_period));
   }
   return false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -42,7 +43,9 @@ class LeaderElection {
   LeaderElection& operator=(const LeaderElection&) = delete;
 
   /// Returns true when this process leads, false when asked to stop. Logs failures and tries again.
-  [[nodiscard]] bool Acquire(const std::stop_token& stop);
+  /// Calls `on_wait` before it waits for the next attempt.
+  [[nodiscard]] bool Acquire(
+      const std::stop_token& stop, const std::function<void()>& on_wait = [] {});
   /// Renews the Lease. Returns when another process leads or may soon: then MayWrite() is false for
   /// good. Also returns when asked to stop; MayWrite() stays true then, for work under way.
   void HoldUntilLost(const std::stop_token& stop);

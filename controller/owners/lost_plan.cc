@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/annotation_text.h"
 #include "base/json.h"
-#include "controller/plan/annotation_text.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller {

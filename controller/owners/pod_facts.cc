@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/annotation_text.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "controller/election/api_time.h"
-#include "controller/plan/annotation_text.h"
 #include "controller/plan/network_selection.h"
 #include "controller/plan/security_groups.h"
 

@@ -66,24 +66,28 @@ json LabelsFor(const PodFacts& pod) {
   return {{"kuryr.openstack.org/nodeName", pod.node}};
 }
 
-json EncodePort(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
+json EncodeStatus(const std::vector<vif::PodVif>& vifs) {
   json by_name = json::object();
   for (const vif::PodVif& vif : vifs) {
     by_name[vif.ifname] = {{"default", vif.is_default},
                            {"vif", vif::EncodeVif(vif.vif, vif::Changes::kOmit)}};
   }
+  return {{"vifs", std::move(by_name)}};
+}
+
+json EncodePort(const PodFacts& pod, bool is_held, json status) {
   const json owner = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod.name}, {"uid", pod.uid}};
+  json metadata = {{"name", pod.name},
+                   {"namespace", pod.name_space},
+                   {"labels", LabelsFor(pod)},
+                   {"annotations", {{kPlannerAnnotation, kPlanner}}},
+                   {"ownerReferences", json::array({owner})}};
+  if (is_held) metadata["finalizers"] = {kPortFinalizer};
   return {{"apiVersion", "openstack.org/v1"},
           {"kind", "KuryrPort"},
-          {"metadata",
-           {{"name", pod.name},
-            {"namespace", pod.name_space},
-            {"labels", LabelsFor(pod)},
-            {"annotations", {{kPlannerAnnotation, kPlanner}}},
-            {"finalizers", {kPortFinalizer}},
-            {"ownerReferences", json::array({owner})}}},
+          {"metadata", std::move(metadata)},
           {"spec", {{"podUid", pod.uid}, {"podNodeName", pod.node}, {"podStatic", pod.is_static}}},
-          {"status", {{"vifs", std::move(by_name)}}}};
+          {"status", std::move(status)}};
 }
 
 Writer::PortVersion VersionOf(const PortFacts& port) {
@@ -97,19 +101,24 @@ void DeletePort(const PodFacts& pod, const PortFacts& port, Writer& writer) {
 /// Writes the finalizer before the KuryrPort, which would not hold its pod without it.
 class KuryrPortSink : public VifSink {
  public:
-  explicit KuryrPortSink(Writer& writer) : writer_(writer) {}
+  KuryrPortSink(Writer& writer, bool holds_ports) : writer_(writer), holds_ports_(holds_ports) {}
+
+  void Hold(const KnownPod& known) override {
+    const PodFacts& pod = *known.pod;
+    if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
+  }
 
   void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) override {
     const PodFacts& pod = *known.pod;
-    if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
-    const json port = EncodePort(pod, vifs);
+    Hold(known);
+    json status = EncodeStatus(vifs);
     if (known.port && known.port->ours && known.port->pod_uid == pod.uid) {
-      writer_.PatchPortStatus(pod, VersionOf(*known.port), port.at("status"));
+      writer_.PatchPortStatus(pod, VersionOf(*known.port), status);
       return;
     }
     // This KuryrPort is an older pod's of that name, or another producer's that does not count.
     if (known.port) DeletePort(pod, *known.port, writer_);
-    writer_.CreatePort(pod, port);
+    writer_.CreatePort(pod, EncodePort(pod, holds_ports_, std::move(status)));
   }
 
   [[nodiscard]] bool Holds(const KnownPod& known) const override {
@@ -119,10 +128,9 @@ class KuryrPortSink : public VifSink {
   void Replace(const KnownPod& known, const std::vector<vif::PodVif>& vifs,
                const std::vector<IpAddress>& former) override {
     const PodFacts& pod = *known.pod;
-    const json status = EncodePort(pod, vifs).at("status");
     const std::string planned = vif::InterfacesOf(vifs);
     writer_.ReplacePortStatus(
-        pod, VersionOf(*known.port), status,
+        pod, VersionOf(*known.port), EncodeStatus(vifs),
         {{kFormerAnnotation, Listed(former)}, {vif::kPlannedAnnotation, planned}});
     MarkPod(pod, planned);
   }
@@ -140,6 +148,7 @@ class KuryrPortSink : public VifSink {
   }
 
   Writer& writer_;
+  const bool holds_ports_;
 };
 
 std::string PodState(const std::vector<vif::PodVif>& vifs) { return vif::EncodeAnnotation(vifs); }
@@ -162,10 +171,10 @@ void ClearPlan(const KnownPod& known, Writer& writer) {
   writer.PatchPod(pod, std::move(metadata));
 }
 
-std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer) {
+std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer, bool holds_ports) {
   switch (kind) {
     case SinkKind::kKuryrPort:
-      return std::make_unique<KuryrPortSink>(writer);
+      return std::make_unique<KuryrPortSink>(writer, holds_ports);
     case SinkKind::kPodState:
       return std::make_unique<AnnotationSink>(writer, PodState);
     case SinkKind::kVif:

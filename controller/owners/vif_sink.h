@@ -21,6 +21,9 @@ class VifSink {
   VifSink& operator=(const VifSink&) = delete;
   virtual ~VifSink() = default;
 
+  /// Writes the finalizer, if that is a request of its own, while the backend makes the plan.
+  virtual void Hold(const KnownPod& /*known*/) {}
+
   /// Writes a first plan, or a changed one. PlanError kRefused if the form has no room for it.
   virtual void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) = 0;
 
@@ -44,7 +47,8 @@ class VifSink {
 /// other producers stay.
 void ClearPlan(const KnownPod& known, Writer& writer);
 
-/// Borrows the writer.
-[[nodiscard]] std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer);
+/// Borrows the writer. With `holds_ports`, KuryrPorts have kPortFinalizer.
+[[nodiscard]] std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer,
+                                                bool holds_ports = true);
 
 }  // namespace kuryr::controller

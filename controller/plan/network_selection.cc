@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/annotation_text.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/names.h"
-#include "controller/plan/annotation_text.h"
 #include "controller/plan/plan_error.h"
 #include "vif/pod_vifs.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/annotation_text.h"
 #include "base/error.h"
 #include "base/names.h"
-#include "controller/plan/annotation_text.h"
 #include "controller/plan/plan_error.h"
 
 namespace kuryr::controller {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +21,9 @@ struct ServiceEndpoint {
   auto operator<=>(const ServiceEndpoint&) const = default;
 };
 
+/// By the name of the clients' node or zone.
+using EndpointsByClient = std::map<std::string, std::vector<ServiceEndpoint>>;
+
 struct ServicePort {
   /// The most endpoints that are balanced; of a local Service, those of each node. A user could
   /// make any number of EndpointSlices. The API server puts as many into an Endpoints object.
@@ -27,6 +32,10 @@ struct ServicePort {
   std::string protocol;  ///< "tcp", "udp" or "sctp"
   uint16_t port = 0;
   std::vector<ServiceEndpoint> endpoints;  ///< those that serve, of all families, sorted
+  /// What clients of a node reach in their place, or else those of a zone. Each family counts by
+  /// itself. None of a local Service.
+  EndpointsByClient of_node;
+  EndpointsByClient of_zone;
 
   bool operator==(const ServicePort&) const = default;
 };
@@ -41,5 +50,12 @@ struct Service {
 
   bool operator==(const Service&) const = default;
 };
+
+/// Whether clients of some nodes or zones reach other endpoints than the rest.
+[[nodiscard]] inline bool HasPreferences(const Service& service) {
+  return std::any_of(service.ports.begin(), service.ports.end(), [](const ServicePort& port) {
+    return !port.of_node.empty() || !port.of_zone.empty();
+  });
+}
 
 }  // namespace kuryr::controller

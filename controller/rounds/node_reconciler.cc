@@ -68,7 +68,8 @@ void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
     if (const auto problem = chassis->FindProblem(node.name))
       throw PlanError(PlanError::Kind::kRetry, *problem);
   }
-  parts_.reporter.Clear(key);
+  if (parts_.reporter.Clear(key))
+    parts_.reporter.Tell(node.owner(), kNodeServed, "what kept it from a network is over", writer_);
 }
 
 }  // namespace kuryr::controller

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/annotation_text.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/names.h"
-#include "controller/plan/annotation_text.h"
 #include "controller/plan/network_selection.h"
 #include "controller/plan/security_groups.h"
 

@@ -266,7 +266,7 @@ void Reconciler::Plan(const std::string& key, const KnownPod& known) {
   if (!request) return;
   const bool is_lost = HasLostPlan(known);
   auto vifs = is_lost ? ReserveTheSame(key, pod, *request) : Reserve(*request);
-  if (!vifs) return;
+  if (!vifs) return sink_->Hold(known);
   const bool is_first = !plan.present || !plan.refused.empty();
   if (is_first && !RecordClaims(*request, *vifs)) {
     shared_.backend.Release(pod.uid);

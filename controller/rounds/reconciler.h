@@ -40,6 +40,7 @@ class Reconciler {
     IpamClaims& claims;
     Namespaces& namespaces;
     SinkKind sink;
+    bool holds_ports = true;  ///< as for MakeSink
   };
 
   /// Borrows writer and view.
@@ -47,7 +48,7 @@ class Reconciler {
       : shared_(shared),
         writer_(writer),
         view_(view),
-        sink_(MakeSink(shared.sink, writer)),
+        sink_(MakeSink(shared.sink, writer, shared.holds_ports)),
         round_(shared, writer) {}
 
   /// Throws what Writer does, where the same round is to come again.

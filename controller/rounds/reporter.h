@@ -16,6 +16,8 @@ namespace kuryr::controller {
 inline constexpr const char* kNoFreeAddress = "KuryrNoFreeAddress";
 /// The reason for a pod whose active plan has lost its port.
 inline constexpr const char* kPortLost = "KuryrPortLost";
+/// The reason for a node whose problem is over.
+inline constexpr const char* kNodeServed = "KuryrNodeServed";
 
 /// Tells why pods and nodes have no plan: by Events for people, and as present problems for
 /// metrics. A problem is told again after half an hour; numbers in kNoFreeAddress messages do not

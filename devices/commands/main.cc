@@ -1,3 +1,4 @@
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -27,12 +28,34 @@ void Run(const service::CommonOptions& options) {
   const kuryr::UniqueFd signals = service::StopSignalsAsFd();
   const devices::Config config = devices::LoadConfig(options.config_files);
   service::SetUpLog(options, config.program);
+  service::CheckConfigFiles(options);
   devices::Serve(config, signals.get());
 }
 
-int Turn(const std::vector<std::string>& files, void (devices::Drain::*act)() const) {
-  (devices::Drain(devices::LoadConfig(files).devinfo_dir).*act)();
+/// Says what the order means, and whether somebody is there to follow it.
+int PrintTurned(const devices::Config& config, const char* outcome) {
+  constexpr std::chrono::seconds kTime{5};
+  std::printf("%s\n", outcome);
+  const bool can_ask = config.program.health_port != 0 || !config.program.health_socket.empty();
+  if (can_ask && !service::AskHealth(config.program, "/alive", kTime))
+    std::printf("kuryr-devices does not answer here; it follows this once it runs\n");
   return 0;
+}
+
+int Drain(const devices::Config& config) {
+  const devices::Drain drain(config.devinfo_dir);
+  const bool was_on = drain.is_on();
+  drain.Begin();
+  return PrintTurned(config, was_on ? "was drained already: free devices are not offered"
+                                    : "drained: free devices are no longer offered");
+}
+
+int Undrain(const devices::Config& config) {
+  const devices::Drain drain(config.devinfo_dir);
+  const bool was_on = drain.is_on();
+  drain.End();
+  return PrintTurned(config, was_on ? "free devices are offered again"
+                                    : "was not drained: free devices are offered");
 }
 
 }  // namespace
@@ -42,20 +65,20 @@ int main(int argc, char** argv) {
   service::DaemonLine line(
       {.name = "kuryr-devices",
        .program = kAbout,
-       .status = "lists the node's devices, their resources, and the pods that have them",
+       .status = "List the node's devices, their resources, and the pods that hold them",
        .pod = "its devices alone",
        .ready = "the kubelet knows its resources"});
-  const service::CommandLine drain = line.AddCommand(
-      "drain", "from now on gives pods no device; those that they have stay theirs");
-  const service::CommandLine undrain = line.AddCommand("undrain", "ends drain");
+  const service::CommandLine drain =
+      line.AddCommand("drain", "Offer pods no more devices; they keep those that they hold");
+  const service::CommandLine undrain = line.AddCommand("undrain", "Offer devices again");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
     const std::vector<std::string>& files = line.options().config_files;
     if (const auto* question = line.health())
       return service::PrintHealth(devices::ReadProgramOptions(kuryr::ConfigFiles(files)),
                                   *question);
-    if (drain.IsGiven()) return Turn(files, &devices::Drain::Begin);
-    if (undrain.IsGiven()) return Turn(files, &devices::Drain::End);
+    if (drain.IsGiven()) return Drain(devices::LoadConfig(files));
+    if (undrain.IsGiven()) return Undrain(devices::LoadConfig(files));
     if (const auto* wanted = line.status())
       return devices::PrintStatus(devices::LoadConfig(files), *wanted);
     Run(line.options());

@@ -8,9 +8,9 @@
 #include "base/unique_fd.h"
 #include "binding/devices/lent_vf.h"
 #include "binding/devices/pod_folder.h"
-#include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/plan/l3.h"
 #include "tests/bench/driver_floor.h"
 #include "tests/support/fake_pci.h"
 

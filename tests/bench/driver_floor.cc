@@ -1,9 +1,9 @@
 #include "tests/bench/driver_floor.h"
 
-#include "binding/host_link.h"
-#include "binding/l3.h"
+#include "binding/links/host_link.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/plan/l3.h"
 
 namespace kuryr::binding {
 namespace {

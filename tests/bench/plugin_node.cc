@@ -4,10 +4,10 @@
 #include <variant>
 
 #include "base/thread_annotations.h"
-#include "binding/host_link.h"
-#include "binding/l3.h"
+#include "binding/links/host_link.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/plan/l3.h"
 
 namespace kuryr::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "tests/controller/backends/ovn/policed_cluster.h"
-#include "tests/controller/policy/big_cluster.h"
+#include "tests/policy/big_cluster.h"
 #include "tests/support/subprocess.h"
 #include "tests/watcher/resident_bytes.h"
 
@@ -20,21 +20,22 @@ namespace kuryr::controller {
 namespace {
 
 /// 500 policies, of 10,000 pods; or 10 of 10,000 pods of one namespace.
-const BigCluster kWide{.namespaces = 50, .pods_of_each = 200};
-const BigCluster kDeep{.namespaces = 1, .pods_of_each = 10'000};
+const policy::BigCluster kWide{.namespaces = 50, .pods_of_each = 200};
+const policy::BigCluster kDeep{.namespaces = 1, .pods_of_each = 10'000};
 
-std::unique_ptr<PolicyCompiler> Compiled(const BigCluster& size) {
-  auto compiler = std::make_unique<PolicyCompiler>();
-  size.Fill(*compiler, [](const PolicyChanges& changes) { benchmark::DoNotOptimize(changes); });
+std::unique_ptr<policy::PolicyCompiler> Compiled(const policy::BigCluster& size) {
+  auto compiler = std::make_unique<policy::PolicyCompiler>();
+  size.Fill(*compiler,
+            [](const policy::PolicyChanges& changes) { benchmark::DoNotOptimize(changes); });
   return compiler;
 }
 
 void BM_CompileNewPod(benchmark::State& state) {
   const auto compiler = Compiled(kWide);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(compiler->SetPod(BigCluster::Pod(0, kWide.pods_of_each)));
+    benchmark::DoNotOptimize(compiler->SetPod(policy::BigCluster::Pod(0, kWide.pods_of_each)));
     state.PauseTiming();
-    compiler->RemovePod(BigCluster::UidOf(0, kWide.pods_of_each));
+    compiler->RemovePod(policy::BigCluster::UidOf(0, kWide.pods_of_each));
     state.ResumeTiming();
   }
 }
@@ -43,7 +44,7 @@ void BM_CompileRelabelledNamespace(benchmark::State& state) {
   const auto compiler = Compiled(kDeep);
   for (size_t team = 1; auto _ : state) {
     benchmark::DoNotOptimize(
-        compiler->SetNamespace(BigCluster::NameOf(0), BigCluster::TeamOf(team++)));
+        compiler->SetNamespace(policy::BigCluster::NameOf(0), policy::BigCluster::TeamOf(team++)));
   }
 }
 
@@ -86,7 +87,7 @@ class Server {
 
 /// Measures changes of a planned cluster, each until the database has it.
 template <typename Change>
-void Write(benchmark::State& state, const BigCluster& size, const Change& change) {
+void Write(benchmark::State& state, const policy::BigCluster& size, const Change& change) {
   const Server server;
   ::malloc_trim(0);
   const size_t before = watcher::ResidentBytes();

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "binding/difference.h"
-#include "binding/planned.h"
+#include "binding/plan/planned.h"
 #include "tests/support/private_ovs.h"
 
 namespace kuryr::binding {

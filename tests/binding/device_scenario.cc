@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"
 #include "tests/support/fake_pci.h"
 

@@ -248,5 +248,22 @@ TEST_F(SwitchesTest, LearnWhereAMacHasMoved) {
   Ping(peer, "10.1.0.1");
 }
 
+TEST_F(SwitchesTest, OfOvnHearOnlyOfAddressesThatMayHaveHadAnotherMac) {
+  using Who = PortWiring::Who;
+  const auto announces = [&](const MacAddress& mac, Who who) {
+    Pod pod = ConnectedPod("br-int");
+    pod.planned.mac = mac;
+    binding_->Announce(pod.planned, pod.netns, who);
+    const std::string said = RunIn(pod.netns, {"sysctl", "-n", "net.ipv4.conf.eth0.arp_notify"});
+    Disconnect(pod);
+    return said == "1\n";
+  };
+  const MacAddress mac_of_address = MacAddress::Parse("0a:58:0a:01:00:01").value();
+
+  EXPECT_FALSE(announces(mac_of_address, Who::kOvn));
+  EXPECT_TRUE(announces(mac_of_address, Who::kNobody));
+  EXPECT_TRUE(announces(kOtherMac, Who::kOvn));
+}
+
 }  // namespace
 }  // namespace kuryr::binding

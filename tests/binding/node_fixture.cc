@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "binding/interfaces.h"
+#include "binding/links/interfaces.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/database.h"
 #include "binding/ovs/open_vswitch.h"

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "binding/attachment.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::binding {
 

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "binding/attachment.h"
+#include "binding/plan/attachment.h"
 
 namespace kuryr::cni {
 namespace {

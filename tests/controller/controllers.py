@@ -9,6 +9,7 @@ from controller.cluster import CONTROLLER_TOKEN
 from harness import launcher
 from harness.namespaces import WORK
 
+launcher.PROGRAMS["controller"] = "kuryr-controller"
 # Blue and green have 28 addresses each: they are given again and again.
 POOLS = """
 [pool:blue]

@@ -48,8 +48,9 @@ class LeadingTest : public ::testing::Test {
   }
   void Start(SinkKind sink = SinkKind::kPodState) {
     if (!informer_) informer_ = std::make_unique<controller::Informer>(config_);
-    leading_ = std::make_unique<Leading>(Leading::Parts{config_, reporter_, metrics_, *informer_},
-                                         sink, [this] { return may_write_.load(); });
+    leading_ = std::make_unique<Leading>(
+        Leading::Parts{config_, reporter_, metrics_, *informer_, holds_ports_}, sink,
+        [this] { return may_write_.load(); });
   }
   void Stop() { leading_.reset(); }
   void Restart() {
@@ -78,6 +79,7 @@ class LeadingTest : public ::testing::Test {
   Config config_;
   Reporter reporter_{true};
   RoundMetrics metrics_;
+  bool holds_ports_ = true;
   std::atomic<bool> may_write_ = true;
   std::unique_ptr<controller::Informer> informer_;
   std::unique_ptr<Leading> leading_;

@@ -67,6 +67,38 @@ TEST_F(LeadingTest, KuryrPortBelongsToItsPod) {
   EXPECT_TRUE(HasFinalizer(cluster_.WaitFor("Pod", "a", HasFinalizer)));
 }
 
+TEST_F(LeadingTest, NamespacesEndPodsFirstFromKubernetes133On) {
+  const auto ends_pods_first = [this](const std::string& minor) {
+    api().Inject({.path_prefix = "/version",
+                  .answer = {.body = json{{"major", "1"}, {"minor", minor}}.dump()}});
+    return controller::EndsPodsFirst(config_);
+  };
+
+  EXPECT_TRUE(ends_pods_first("33"));
+  EXPECT_TRUE(ends_pods_first("36+"));
+  EXPECT_FALSE(ends_pods_first("32"));
+  EXPECT_FALSE(ends_pods_first(""));
+  api().Inject({.path_prefix = "/version", .answer = {.status = 403}});
+  EXPECT_FALSE(controller::EndsPodsFirst(config_));
+}
+
+TEST_F(LeadingTest, KuryrPortThatNothingHoldsTakesTwoRequestsAtBothEndsOfItsPod) {
+  constexpr const char* kPort = "/apis/openstack.org/v1/namespaces/default/kuryrports";
+  constexpr const char* kPod = "/api/v1/namespaces/default/pods/a";
+  holds_ports_ = false;
+  Start(SinkKind::kKuryrPort);
+  cluster_.CreatePod("a");
+  EXPECT_FALSE(WaitForPort("a").at("metadata").contains("finalizers"));
+  (void)cluster_.WaitFor("Pod", "a", HasFinalizer);
+  EXPECT_EQ(Writes(kPod) + Writes(kPort), 2U);
+
+  SetStatus("a", {{"phase", "Succeeded"}});
+  (void)cluster_.WaitForRelease("a");
+
+  EXPECT_TRUE(cluster_.WaitUntilGone("KuryrPort", "a"));
+  EXPECT_EQ(Writes(kPod) + Writes(kPort), 4U);
+}
+
 TEST_F(LeadingTest, NodesNameThatNoLabelMayHaveIsNone) {
   Start(SinkKind::kKuryrPort);
   const std::string node = std::string(70, 'n') + ".example.org";

@@ -30,7 +30,7 @@ class RefusingBackend final : public controller::Backend, public controller::Pol
   bool Release(const std::string& /*owner_id*/) override { return true; }
   std::vector<controller::Owner> Inventory() const override { return {}; }
   controller::Facets facets() override { return {.policies = this}; }
-  void Enforce(const controller::PolicyChanges& changes) override {
+  void Enforce(const policy::PolicyChanges& changes) override {
     for (const auto& [name, policy] : changes.policies) hooks_.wake_policy(name);
   }
   std::optional<std::string> FindRefusal(const std::string& name) const override {
@@ -59,12 +59,16 @@ class RefusedPolicyTest : public LeadingTest {
 
   static std::vector<fake::Resource> Kinds() {
     std::vector<fake::Resource> kinds = MultiNetworkKinds();
-    kinds.push_back({.group = "policy.networking.k8s.io",
-                     .version = "v1alpha1",
-                     .plural = "adminnetworkpolicies",
-                     .kind = "AdminNetworkPolicy",
-                     .namespaced = false,
-                     .custom = true});
+    const auto add = [&](const char* version, const char* plural, const char* kind) {
+      kinds.push_back({.group = "policy.networking.k8s.io",
+                       .version = version,
+                       .plural = plural,
+                       .kind = kind,
+                       .namespaced = false,
+                       .custom = true});
+    };
+    add("v1alpha1", "adminnetworkpolicies", "AdminNetworkPolicy");
+    add("v1alpha2", "clusternetworkpolicies", "ClusterNetworkPolicy");
     return kinds;
   }
 
@@ -121,6 +125,16 @@ TEST_F(RefusedPolicyTest, AdminIsToldWhy) {
               HasSubstr("there is no room for AdminNetworkPolicy/first"));
   EXPECT_THAT(cluster_.WaitForEvent("first", "KuryrPolicyNotUnderstood"),
               HasSubstr("$.spec.subject"));
+}
+
+TEST_F(RefusedPolicyTest, AdminIsToldThatDomainNamesAreNotSupported) {
+  api().Create(nlohmann::json::parse(R"({"kind": "ClusterNetworkPolicy",
+      "apiVersion": "policy.networking.k8s.io/v1alpha2", "metadata": {"name": "names"},
+      "spec": {"tier": "Admin", "priority": 1, "subject": {"namespaces": {}}, "egress": [
+          {"action": "Accept", "to": [{"domainNames": ["example.org"]}]}]}})"));
+
+  EXPECT_THAT(cluster_.WaitForEvent("names", "KuryrPolicyNotUnderstood"),
+              HasSubstr("$.spec.egress[0].to[0].domainNames: is not supported"));
 }
 
 TEST_F(RefusedPolicyTest, UserOfAMultiNetworkPolicyIsToldOfADefinitionThatDoesNotExist) {

@@ -28,6 +28,7 @@ class UnbalancedBackend final : public controller::Backend, public controller::S
   std::vector<controller::Owner> Inventory() const override { return {}; }
   controller::Facets facets() override { return {.services = this}; }
   void Balance(const std::string& /*name*/, const controller::Service& /*service*/) override {}
+  void SetZone(const std::string& /*node*/, const std::string& /*zone*/) override {}
   std::optional<std::string> WhyNotBalanced(const std::string& name) const override {
     return "spec.ports: there is no room for " + name;
   }

@@ -31,9 +31,14 @@ class TakeoverTest : public LeadingTest {
     const size_t watches = Count("watch", path);
     api().Inject(
         {.kind = fake::Fault::Kind::kSilence, .verb = "watch", .path_prefix = path, .count = -1});
-    auto standby = std::make_unique<Informer>(config_);
+    auto standby = StartStandby();
     EXPECT_TRUE(api().WaitForRequest("watch", path, watches + 1));
     WaitUntilWarm(*standby);
+    return standby;
+  }
+  std::unique_ptr<Informer> StartStandby() {
+    auto standby = std::make_unique<Informer>(config_);
+    standby->Start();
     return standby;
   }
   static void WaitUntil(const std::function<bool()>& condition) {
@@ -109,7 +114,7 @@ TEST_F(TakeoverTest, KuryrPortThatItsPodLeftBehindIsDeletedByTheStandby) {
 }
 
 TEST_F(TakeoverTest, PodsThatAreNotPlannedYetAreWhenTheStandbyLeads) {
-  auto standby = std::make_unique<Informer>(config_);
+  auto standby = StartStandby();
   WaitUntilWarm(*standby);
   cluster_.CreatePod("a");
 
@@ -120,18 +125,18 @@ TEST_F(TakeoverTest, PodsThatAreNotPlannedYetAreWhenTheStandbyLeads) {
 
 TEST_F(TakeoverTest, StandbyWritesNothing) {
   Pools(kOneAddress);
-  const Informer standby(config_);
+  const auto standby = StartStandby();
   for (const char* name : {"a", "b"}) cluster_.CreatePod(name);
-  WaitUntilWarm(standby);
+  WaitUntilWarm(*standby);
   (void)cluster_.WaitFor("Pod", "b", [](const json& pod) { return pod.is_object(); });
 
   EXPECT_EQ(Writes("/"), 0U);
 }
 
-TEST_F(TakeoverTest, PodsOfAFewPagesAreListedAtOnceWhenTheStandbyLeads) {
+TEST_F(TakeoverTest, PodsOfAFewPagesAreListedInOneAnswerWhenTheStandbyLeads) {
   for (int i = 0; i < 700; ++i)
     cluster_.CreatePod("host-" + std::to_string(i), {{"hostNetwork", true}});
-  auto standby = std::make_unique<Informer>(config_);
+  auto standby = StartStandby();
   WaitUntilWarm(*standby);
   const size_t before = Count("list", "/api/v1/pods");
 
@@ -141,7 +146,20 @@ TEST_F(TakeoverTest, PodsOfAFewPagesAreListedAtOnceWhenTheStandbyLeads) {
   EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
   std::vector<std::string> lists = Targets("list", "/api/v1/pods");
   lists.erase(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(before));
-  EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=500", HasSubstr("limit=500&continue=")));
+  EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=1", "/api/v1/pods"));
+}
+
+TEST_F(TakeoverTest, WhoLeadsFromItsStartListsEverythingOnce) {
+  for (const char* name : {"a", "b"}) cluster_.CreatePod(name, {{"hostNetwork", true}});
+  const size_t before = Count("list", "/api/v1/pods");
+
+  Start();
+  cluster_.CreatePod("c");
+  (void)cluster_.WaitForPlan("c");
+
+  std::vector<std::string> lists = Targets("list", "/api/v1/pods");
+  lists.erase(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(before));
+  EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=1", "/api/v1/pods"));
 }
 
 TEST_F(TakeoverTest, FormerLeaderKeepsWhatItKnows) {

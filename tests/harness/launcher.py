@@ -9,7 +9,8 @@ from harness import namespaces, report
 from harness.kube_api import use_programs
 from harness.kuryr_node import RELEASE
 
-PROGRAMS = {"plugin": "kuryr-cni", "daemon": "kuryr-daemon", "controller": "kuryr-controller"}
+# {option: program that a suite runs}: a module that runs another one adds it.
+PROGRAMS = {"plugin": "kuryr-cni", "daemon": "kuryr-daemon"}
 
 
 def main(program, text, states, add_options=lambda parser: None, missing=()):

@@ -11,6 +11,7 @@ class FlatNodes(TwoNodes):
     seen_at_service = "its node's"
     seen_outside = "its own"
     keeps_clients = False
+    pods_route_services = True
 
     def __init__(self, release, options):
         run(f"ip link add {SEGMENT} up type bridge")

@@ -36,15 +36,15 @@ TOKEN_FILE = "run/secrets/kubernetes.io/serviceaccount/token"
 INSTALLED = {"/opt/cni/bin/kuryr-cni": 0o755, "/usr/lib/cni/kuryr-cni": 0o755, "/etc/kuryr/kuryr.conf": 0o600,
              "/etc/cni/net.d/10-kuryr.conflist": 0o644}
 BUILT = "build/release/bin/kuryr-cni"
+ADMINS_POLICIES = [("policy.networking.k8s.io", plural) for plural in (
+    "clusternetworkpolicies", "adminnetworkpolicies", "baselineadminnetworkpolicies")]
 # (group, resource, verb): as docs/install.md has them, and some that it does not grant.
 GRANTED = {*((group, resource, verb) for group, resource in (("", "pods"), ("", "nodes"), ("openstack.org", "kuryrports"))
              for verb in ("get", "list", "watch")), ("", "events", "create"),
            *((group, resource, verb) for group, resource in (
-               ("", "namespaces"), ("networking.k8s.io", "networkpolicies"), ("policy.networking.k8s.io", "adminnetworkpolicies"),
-               ("policy.networking.k8s.io", "baselineadminnetworkpolicies")) for verb in ("list", "watch"))}
+               ("", "namespaces"), ("networking.k8s.io", "networkpolicies"), *ADMINS_POLICIES) for verb in ("list", "watch"))}
 # Namespaces where there is a policy; policies of admins where the cluster has their definitions.
-SELDOM = {("", "namespaces", "list"), ("", "namespaces", "watch"), ("policy.networking.k8s.io", "adminnetworkpolicies", "watch"),
-          ("policy.networking.k8s.io", "baselineadminnetworkpolicies", "watch")}
+SELDOM = {("", "namespaces", "list"), ("", "namespaces", "watch"), *((*kind, "watch") for kind in ADMINS_POLICIES)}
 NOT_GRANTED = {("", "pods", "patch"), ("", "pods", "delete"), ("", "secrets", "get"), ("", "configmaps", "get"),
                ("", "nodes", "patch"), ("", "events", "list"), ("openstack.org", "kuryrports", "patch")}
 AT_ONCE = 20

@@ -8,6 +8,7 @@ from harness.kube_api import PODS
 from harness.process import run
 from kubernetes.connectivity_check import ConnectivityCheck
 from kubernetes.controllers import SYSTEM_PODS, is_true
+from kubernetes.later_facts import LaterFacts
 from kubernetes.network_pods import NetworkPods, ask, client_seen, until_answered
 from kubernetes.pod_traffic import check_tcp, check_udp
 
@@ -45,6 +46,7 @@ class NetworkFacts:
         with self.fact("a pod of each node reaches the API server at its Service"):
             for pod in (self.near, self.far):
                 self.pods.ask_api(pod)
+        LaterFacts(self.cluster, facts, self.pods, self.web).state()
         for pod in (self.web, self.near, self.far):
             self.cluster.api.request("DELETE", f"{PODS}/{pod.name}")
         ConnectivityCheck(self.cluster, facts).state()

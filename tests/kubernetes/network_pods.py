@@ -41,10 +41,12 @@ class NetworkPods:
         """cluster: TwoNodes."""
         self.cluster, self.api, self.numbers = cluster, cluster.api, itertools.count(1)
 
-    def make(self, places):
-        """places: {name: (node, host port or None)}. The pods, ready, by name."""
+    def make(self, places, **fields):
+        """places: {name: (node, host port or None)}; fields: of their specifications. The pods, ready, by name."""
         for name, (node, host_port) in places.items():
-            self.api.request("POST", PODS, specification(name, node.name, host_port))
+            pod = specification(name, node.name, host_port)
+            pod["spec"].update(fields)
+            self.api.request("POST", PODS, pod)
         pods = {}
 
         def all_ready(found):

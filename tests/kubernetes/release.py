@@ -2,6 +2,7 @@
 from functools import cached_property
 
 from harness.process import run
+from harness.report import Skipped
 
 
 class Release:
@@ -16,6 +17,11 @@ class Release:
 
     def __str__(self):
         return f"Kubernetes {self.version}"
+
+    def need(self, minor, what):
+        """Skips in releases before 1.minor, the first that all have it in."""
+        if self.minor < minor:
+            raise Skipped(f"Kubernetes {self.version} lacks {what}")
 
     # ---- options and fields of its programs
     def gates(self, families):

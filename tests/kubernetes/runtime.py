@@ -29,7 +29,7 @@ VERSION_3 = """version = 3
     runtime_type = "io.containerd.runc.v2"
     options = {{BinaryName = "{runc}"}}
   [plugins."io.containerd.cri.v1.runtime".cni]
-    bin_dirs = ["/opt/cni/bin"]
+    bin_dirs = ["{plugins}"]
     conf_dir = "/etc/cni/net.d"
 """
 SANDBOX = "localhost/busybox:1"
@@ -47,9 +47,11 @@ def said():
 
 
 def configuration(snapshotter, packaged=""):
-    """packaged: the package's own, which then has all but what small machines need."""
+    """packaged: the package's own, which then has all but what small machines need. containerd 2 loses the snapshotter of such a file,
+    so of its options it only has the folder of plugins there."""
+    plugins = re.search(r'bin_dir = "(.*)"', packaged)
     form = VERSION_3 if version() >= (2,) else VERSION_2
-    own = form.format(snapshotter=snapshotter, sandbox=SANDBOX, runc=_runc())
+    own = form.format(snapshotter=snapshotter, sandbox=SANDBOX, runc=_runc(), plugins=plugins[1] if plugins else "/opt/cni/bin")
     section = '[plugins."io.containerd.grpc.v1.cri"]\n'
     if packaged.count(section) != 1 or section not in own:
         return own

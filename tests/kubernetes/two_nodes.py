@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from harness import runtime_node, service
+from harness import launcher, runtime_node, service
 from harness.host import UPLINK, Segment
 from harness.kuryr_daemon import KuryrDaemon
 from harness.namespaces import WORK
@@ -31,6 +31,7 @@ class Family:
     length: int  # of that network's prefix
     pods: str
     services: str
+    later_services: str  # of a ServiceCIDR that comes while the cluster runs
 
     @property
     def outside(self):
@@ -41,9 +42,13 @@ class Family:
         """The address of a Service, of which the first is the API server's."""
         return str(ip_network(self.services)[number])
 
+    def later_service(self, number):
+        return str(ip_network(self.later_services)[number])
 
-FAMILIES = {4: Family("192.0.2.", 24, "10.244.0.0/16", "10.96.0.0/16"),
-            6: Family("2001:db8:2::", 64, "fd00:244::/56", "fd00:96::/112")}
+
+FAMILIES = {4: Family("192.0.2.", 24, "10.244.0.0/16", "10.96.0.0/16", "10.97.0.0/24"),
+            6: Family("2001:db8:2::", 64, "fd00:244::/56", "fd00:96::/112", "fd00:97::/112")}
+launcher.PROGRAMS["controller"] = "kuryr-controller"
 DNS_SERVICE = 10
 ACCOUNT = "system:serviceaccount:kube-system:"
 TOKENS = {"system:kube-proxy": "proxy-token-52c1d0", f"{ACCOUNT}kuryr-daemon": "daemon-token-52c1d0",
@@ -64,6 +69,8 @@ class TwoNodes:
     seen_outside = "the node's"
     keeps_clients = True
     proxy_serves_pods = True
+    # Where their gateway is not their node.
+    pods_route_services = False
 
     def __init__(self, release, options):
         """Its nodes have containerd and Open vSwitch when it returns. options: the launcher's, which name the files of kuryr-cni,

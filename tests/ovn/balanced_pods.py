@@ -36,6 +36,7 @@ default = true
 [os_vif_ovs]
 datapath_type = netdev
 """
+NODES, ZONE_LABEL = "/api/v1/nodes", "topology.kubernetes.io/zone"
 SERVICES = "/api/v1/namespaces/default/services"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 EVENTS = "/api/v1/namespaces/default/events"
@@ -63,7 +64,7 @@ class BalancedPods:
         self.node.give(kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
         self.node.agent.start()
         for name in (HERE_NODE, OTHER_NODE):
-            self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": name}})
+            self.api.request("POST", NODES, {"metadata": {"name": name}})
         self.controller = FakesController(0, chosen.controller, self.api, "kuryrport", BACKEND)
         self.sandboxes, self.addresses, self.servers, self.listeners = {}, {}, {}, {}
         for name in NAMES:
@@ -91,6 +92,10 @@ class BalancedPods:
             with network(sandbox.netns_path):
                 for family, address in ANY.items():
                     self.listen(name, family, address, PORT)
+
+    def move(self, zone):
+        """The pods' node to that zone; None: to no zone."""
+        self.api.patch(f"{NODES}/{HERE_NODE}", {"metadata": {"labels": {ZONE_LABEL: zone}}})
 
     def serve(self, family, places, **more):
         return BalancedService(self, family, places, **more)
@@ -171,11 +176,16 @@ class UdpClient:
         expect_same([wanted] * DATAGRAMS, last, "reached")
 
 
+def hinted(*zones, nodes=()):
+    """The place of an endpoint that is for these."""
+    return OTHER_NODE, READY, {kind: [{"name": name} for name in names] for kind, names in (("forZones", zones), ("forNodes", nodes))}
+
+
 class BalancedService:
     """A Service whose endpoints are pods of BalancedPods, in one slice."""
 
     def __init__(self, pods, family, places, name="web", ports=1, **spec):
-        """places: {pod: the node of its endpoint, or (node, conditions)}; spec: more of the Service's."""
+        """places: {pod: the node of its endpoint, or (node, conditions, hints)}; spec: more of the Service's."""
         self.pods, self.family, self.name = pods, family, f"{name}{family}"
         pods.api.request("POST", SERVICES, {"metadata": {"name": self.name}, "spec": {
             "clusterIPs": [SERVICE_ADDRESS[family]], "ports": self.ports(ports), **spec}})
@@ -191,8 +201,8 @@ class BalancedService:
 
     def endpoints(self, places):
         of = {pod: place if isinstance(place, tuple) else (place, READY) for pod, place in places.items()}
-        return [{"addresses": [self.pods.addresses[pod][self.family]], "nodeName": node, "conditions": conditions}
-                for pod, (node, conditions) in of.items()]
+        return [{"addresses": [self.pods.addresses[pod][self.family]], "nodeName": node, "conditions": conditions,
+                 "hints": hints[0] if hints else {}} for pod, (node, conditions, *hints) in of.items()]
 
     def place(self, places, *more):
         """more: addresses of further endpoints, which come first."""

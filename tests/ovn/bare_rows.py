@@ -11,8 +11,9 @@ SERVERS = ("icmp4.type == {5, 9} || icmp6.type == 137 || (udp.src == 67 && udp.d
            "(igmp && ip4.dst == 224.0.0.1)")
 
 
-def ids(row, **more):
-    return ["map", [["kuryr-cluster", CLUSTER], ["kuryr-row", row], *more.items()]]
+def ids(row="", **more):
+    """row: empty where the row's name says which one it is."""
+    return ["map", [["kuryr-cluster", CLUSTER], *([["kuryr-row", row]] if row else []), *more.items()]]
 
 
 def insert(table, uuid_name, /, **row):
@@ -105,5 +106,5 @@ class BareRows:
         addresses = f"{mac} {self._network(node)[3 + number % 250]}"
         return [insert("Logical_Switch_Port", f"d{number}", name=port, addresses=addresses, port_security=addresses,
                        options=["map", [["requested-chassis", self._chassis(node)]]],
-                       external_ids=ids(port, **{"kuryr-owner": port, "kuryr-name": f"default/pod-{number}"})),
+                       external_ids=ids(**{"kuryr-owner": port, "kuryr-name": f"default/pod-{number}"})),
                 place("Logical_Switch", f"{CLUSTER}/node/n{node}", "ports", f"d{number}")]

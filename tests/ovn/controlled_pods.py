@@ -18,10 +18,12 @@ STALE_SECONDS = 5
 
 
 class ControlledPods:
-    def __init__(self, chosen, node, backend, define=lambda cluster: None, seconds=EVENT_SECONDS, users=""):
-        """chosen: the launcher's options; node: ovn.node's, which is given another agent; backend: kuryr.conf's sections;
-        define(cluster) makes kinds of the API server; seconds: how long an ADD and a change of policies may take; users: Cluster's."""
-        self.node, self.patience = node, seconds
+    def __init__(self, chosen, node, backend, define=lambda cluster: None, seconds=EVENT_SECONDS, users="",
+                 **sections):
+        """chosen: the launcher's options; node: ovn.node's, which is given another agent; backend: sections of the controller's
+        kuryr.conf; define(cluster) makes kinds of the API server; seconds: how long an ADD and a change of policies may take;
+        users: Cluster's; sections: of the node's kuryr.conf."""
+        self.node, self.patience, self.sections = node, seconds, sections
         self.begin(chosen, lambda programs: Cluster(programs, users), backend, define)
 
     def begin(self, chosen, make_cluster, backend, define):
@@ -39,7 +41,7 @@ class ControlledPods:
         """The API server's nodes, whose agents run."""
         self.node.agent.kill()
         pods = PlannedPods(self.api)
-        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": self.patience})
+        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": self.patience}, **self.sections)
         self.node.give(pods=pods, kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
         self.node.agent.start()
         return [self.node]

@@ -51,10 +51,14 @@ def frame(mac, to, source, target, protocol, payload):
     return to + mac_bytes(mac) + struct.pack("!H", kind) + header + payload
 
 
+def checked(source, target, protocol, message, at):
+    """The message of IPv6 with its checksum at this place."""
+    pseudo = packed(source) + packed(target) + struct.pack("!II", len(message), protocol)
+    return message[:at] + struct.pack("!H", checksum(pseudo + message)) + message[at + 2:]
+
+
 def icmpv6(source, target, message):
-    """The message with its checksum."""
-    pseudo = packed(source) + packed(target) + struct.pack("!II", len(message), ICMPV6)
-    return message[:2] + struct.pack("!H", checksum(pseudo + message)) + message[4:]
+    return checked(source, target, ICMPV6, message, 2)
 
 
 def datagram(source, target):
@@ -83,26 +87,36 @@ def of_servers(mac, own, to, target):
         "query of IGMP": frame(mac, group_mac("224.0.0.1"), own[4], "224.0.0.1", IGMP, struct.pack("!BBHI", 0x11, 0, 0, 0))}
 
 
+def datagram_of(mac, source):
+    """Makes frames of a datagram with this source, from the target's MAC and its addresses."""
+    def make(to, targets):
+        is_ipv6 = ":" in source
+        target = targets[6 if is_ipv6 else 4]
+        content = checked(source, target, UDP, datagram(7, 9), 6) if is_ipv6 else datagram(7, 9)
+        return frame(mac, mac_bytes(to), source, target, UDP, content)
+    return make
+
+
 def mark(mac, own, to, target):
     """What any pod may send: it comes last."""
     return frame(mac, mac_bytes(to), own[4], target[4], UDP, datagram(7, 7))
 
 
 @contextlib.contextmanager
-def packet_socket(netns_path):
+def packet_socket(netns_path, link):
     with network(netns_path):
         made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     with made:
         with network(netns_path):
-            made.bind(("eth0", ETH_P_ALL))
+            made.bind((link, ETH_P_ALL))
         yield made
 
 
 def arriving(source, target, frames, last):
-    """The names of the frames that arrive, once the last one did."""
+    """The names of the frames that arrive at eth0 of a namespace, once the last one did. source: a namespace and its link."""
     names = {content: name for name, content in frames.items()} | {last: None}
     found = set()
-    with packet_socket(target) as receiver, packet_socket(source) as sender:
+    with packet_socket(target, "eth0") as receiver, packet_socket(*source) as sender:
         for each in (*frames.values(), last):
             sender.send(each)
         while select.select([receiver], [], [], PATIENCE_SECONDS)[0]:

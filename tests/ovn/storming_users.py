@@ -3,6 +3,7 @@ import http.client
 import itertools
 import json
 import multiprocessing
+import os
 import signal
 import ssl
 import time
@@ -102,6 +103,13 @@ class StormingUser(Tenant):
                 next_at = max(next_at + 1 / rate, time.monotonic() - 1)
                 time.sleep(max(next_at - time.monotonic(), 0))
 
+    def hold(self):
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def let_go(self):
+        os.kill(self.process.pid, signal.SIGCONT)
+
     def end(self):
+        self.let_go()
         self.process.terminate()
         self.process.join()

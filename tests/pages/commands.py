@@ -6,6 +6,7 @@ from runner import lanes
 
 RUN_BY_PYTHON = re.compile(r'Transcript\("([^"]+)"(?:, (?:"([^"]+)"|str\(PAGE\)))?')
 PAGE = re.compile(r'^PAGE = Path\("([^"]+)"\)', re.MULTILINE)
+COMPARED_BY_PYTHON = re.compile(r'^SHOWN_COMMAND = "([^"]*)"', re.MULTILINE)
 COMPARED_BY_CPP = re.compile(r'"\$ ([^"\\]*)\\n"')
 PROGRAMS = {"kuryr-cni": "cni/plugin", "kuryr-daemon": "cni/agent", "kuryr-controller": "controller/commands",
             "kuryr-devices": "devices/commands"}
@@ -20,6 +21,7 @@ def unclaimed(pages, files):
     """Sections whose blocks no test runs. pages, files: {path: text}."""
     run = _sections_run(files)
     compared = {command for path, text in files.items() if path.endswith("_test.cc") for command in COMPARED_BY_CPP.findall(text)}
+    compared |= {command for path, text in files.items() if path.startswith("tests/") for command in COMPARED_BY_PYTHON.findall(text)}
     of_lanes = _commands_of_lanes(files)
     for page, text in pages.items():
         for section, blocks in read_sections(text).items():
@@ -75,6 +77,6 @@ def _words(files, folder):
     found = set(USUAL)
     for path, text in files.items():
         if path.startswith((folder, SHARED)) and path.endswith((".cc", ".h")):
-            found |= set(re.findall(r'"(--[a-z-]+)[",]', text)) | set(re.findall(r'AddCommand\(\s*"([\w-]+)"', text))
+            found |= set(re.findall(r'"(--[a-z-]+)[", ]', text)) | set(re.findall(r'AddCommand\(\s*"([\w-]+)"', text))
             found |= set(re.findall(r',(--[a-z-]+)', text))
     return found

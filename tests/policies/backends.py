@@ -9,7 +9,7 @@ from ovn.central import NORTHBOUND
 from ovn.controlled_pods import ControlledPods
 from ovn.node import make_node
 from policies import facts_of_ovn
-from policies.admin_chance import DEFINITIONS, KINDS, PATH, definition
+from policies.admin_chance import define
 from policies.local_cluster import LocalCluster
 from policies.policy_chance import CIDRS
 
@@ -34,13 +34,6 @@ POLICY_OPTIONS = "[kubernetes]\npod_security_groups_driver = policy\n"
 NEUTRON_SECONDS = 120
 
 
-def define_admins_policies(cluster):
-    for plural in KINDS:
-        cluster.insist("POST", DEFINITIONS, definition(plural))
-    for plural in KINDS:
-        cluster.api.wait_for(f"{PATH}/{plural}")
-
-
 def require(missing):
     if missing:
         raise Skipped(f"not installed: {', '.join(missing)}; tests/packages test ovn neutron brings them")
@@ -51,8 +44,8 @@ class Local:
 
     def __init__(self, facts, chosen):
         with facts.fact("two nodes in routed pools, with kuryr-controller and kuryr-daemon", basis=True):
-            self.cluster = LocalCluster(chosen, define_admins_policies)
-        self.daemon_at = self.cluster.daemon_at
+            self.cluster = LocalCluster(chosen, define)
+        self.explain = self.cluster.explain
 
     def state_own_facts(self, facts, pods):
         """Facts of this backend alone. pods: PolicedPods without policies."""
@@ -70,12 +63,12 @@ class Local:
 
 
 class OnOvn:
-    policies, has_admins, daemon_at = 30, True, None
+    policies, has_admins, explain = 30, True, None
 
     def __init__(self, facts, chosen):
         with facts.fact("a node on OVN, with kuryr-controller and kuryr-daemon", basis=True):
             require(central.find_missing())
-            self.cluster = ControlledPods(chosen, make_node(chosen.plugin, chosen.daemon), OVN, define=define_admins_policies)
+            self.cluster = ControlledPods(chosen, make_node(chosen.plugin, chosen.daemon), OVN, define=define)
 
     def state_own_facts(self, facts, pods):
         facts_of_ovn.check(facts, pods)
@@ -90,7 +83,7 @@ class OnOvn:
 
 
 class OnNeutron:
-    policies, has_admins, daemon_at = 10, False, None
+    policies, has_admins, explain = 10, False, None
 
     def __init__(self, facts, chosen):
         with facts.fact("the machine has a Neutron", basis=True):

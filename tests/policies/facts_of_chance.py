@@ -5,7 +5,7 @@ import random
 from policies.admin_chance import AdminChance
 from policies.policed_pods import PolicedPods, population_by_chance
 from policies.policy_chance import PORTS, Chance
-from policies.policy_reading import allowed
+from policies.policy_reading import Cluster, allowed
 
 KILL_EACH = 10
 
@@ -23,8 +23,9 @@ def check(facts, backend, count, seed):
         for number in range(count):
             with disturbance(backend.cluster, number):
                 change_all(pods, [change for maker in makers for change in maker.next()])
-            of_admins = [each for _, each in admins.policies] if admins else []
-            wanted = allowed(chance.policies, of_admins, chance.namespaces, chance.pods, pods.all_ways())
+            read = Cluster(chance.policies, [each for _, each in admins.policies] if admins else [], chance.namespaces,
+                           admins.nodes if admins else {})
+            wanted = allowed(read, chance.pods, pods.all_ways())
             pods.expect_ways(wanted, f"after {number + 1} policies\n{chance}\n{admins}")
             if number % KILL_EACH == KILL_EACH - 1:
                 print(f"[{number + 1}/{count}] {pods.times()}", flush=True)

@@ -1,7 +1,6 @@
 """Two nodes whose pods kuryr-controller plans by itself, in routed pools: backend local, as README's cluster has it."""
 import contextlib
 import ipaddress
-import shlex
 
 from controller.cluster import Cluster
 from harness.host import UPLINK, Segment
@@ -54,10 +53,10 @@ class LocalCluster(ControlledPods):
         return [kuryr_node(kuryr_target(chosen.plugin), self.api, chosen.daemon, host, node_network=NETWORK,
                            cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS}) for host in self.hosts]
 
-    def daemon_at(self, pod):
-        """kuryr-daemon's command line on the pod's node."""
+    def explain(self, pod):
+        """What the pod's node says of its policies."""
         agent = self.sandboxes[pod].node.agent
-        return shlex.join(map(str, [*agent.host.entry, agent.program, "--config-file", agent.conf]))
+        return agent.host.run(agent.program, "--config-file", agent.conf, "policy", pod)
 
     @contextlib.contextmanager
     def disturbed(self, number):

@@ -4,24 +4,24 @@ from collections import namedtuple
 
 # source, target: names of pods, NAMESPACE/NAME; family: 4 or 6.
 Way = namedtuple("Way", "source target family protocol port")
+# policies: NetworkPolicies; admins: admins' policies, with their kinds; namespaces: {name: labels}; nodes: {name: (labels, addresses)}.
+Cluster = namedtuple("Cluster", "policies admins namespaces nodes")
 TYPES = {"Ingress": ("ingress", "from"), "Egress": ("egress", "to")}
+LAST = 1001
 
 
-def allowed(policies, admins, namespaces, pods, ways):
-    """The ways that policies let through. policies: objects; admins: admins' policies, with their kinds; namespaces: {name: labels};
-    pods: {name: policy_chance.Pod}."""
-    ordered = sorted((each for each in admins if each["kind"] == "AdminNetworkPolicy"),
-                     key=lambda each: (each["spec"]["priority"], each["metadata"]["name"]))
-    baseline = [each for each in admins if each["kind"] == "BaselineAdminNetworkPolicy"]
+def allowed(cluster, pods, ways):
+    """The ways that policies let through. cluster: a Cluster; pods: {name: policy_chance.Pod}."""
+    ordered = {tier: in_order(cluster.admins, tier) for tier in ("Admin", "Baseline")}
 
     def is_open_for(kind, pod, peer, target, way):
-        action = action_of(ordered, namespaces, kind, pod, peer, target, way)
-        if action in ("Allow", "Deny"):
-            return action == "Allow"
-        selecting = selecting_pod(policies, kind, pod)
+        action = action_of(ordered["Admin"], cluster, kind, pod, peer, target, way)
+        if action in ("Accept", "Deny"):
+            return action == "Accept"
+        selecting = selecting_pod(cluster.policies, kind, pod)
         if selecting:
-            return passes(selecting, namespaces, kind, pod, peer, target, way)
-        return action_of(baseline, namespaces, kind, pod, peer, target, way) != "Deny"
+            return passes(selecting, cluster.namespaces, kind, pod, peer, target, way)
+        return action_of(ordered["Baseline"], cluster, kind, pod, peer, target, way) != "Deny"
 
     def is_open(way):
         source, target = pods[way.source], pods[way.target]
@@ -30,30 +30,39 @@ def allowed(policies, admins, namespaces, pods, ways):
     return {way for way in ways if is_open(way)}
 
 
-def action_of(admins, namespaces, kind, pod, peer, target, way):
-    """The action of the first rule that matches; None without one."""
+def in_order(admins, tier):
+    """Those of the tier. Of equal priority they are asked by kind and name, and a BaselineAdminNetworkPolicy is asked last."""
+    tiers = {"AdminNetworkPolicy": "Admin", "BaselineAdminNetworkPolicy": "Baseline"}
+    return sorted((each for each in admins if tiers.get(each["kind"], each["spec"].get("tier")) == tier),
+                  key=lambda each: (each["spec"].get("priority", LAST), each["kind"], each["metadata"]["name"]))
+
+
+def action_of(admins, cluster, kind, pod, peer, target, way):
+    """The action of the first rule that matches, in the words of v1alpha2; None without one."""
     key, peers_key = TYPES[kind]
     for each in admins:
         spec = each["spec"]
-        if not is_admin_peer(spec["subject"], namespaces, pod, way.family):
+        if not is_admin_peer(spec["subject"], cluster, pod, way.family):
             continue
         for rule in spec[key]:
-            matching = [each for each in rule[peers_key] if is_admin_peer(each, namespaces, peer, way.family)]
-            # A named port means nothing at a network.
-            has_pods = kind == "Ingress" or any("networks" not in each for each in matching)
-            if matching and is_admin_port(rule.get("ports"), has_pods, target, way):
-                return rule["action"]
+            matching = [each for each in rule[peers_key] if is_admin_peer(each, cluster, peer, way.family)]
+            # A named port means nothing at addresses.
+            has_pods = kind == "Ingress" or any("namespaces" in each or "pods" in each for each in matching)
+            if matching and is_admin_port(rule.get("ports") or rule.get("protocols"), has_pods, target, way):
+                return "Accept" if rule["action"] == "Allow" else rule["action"]
     return None
 
 
-def is_admin_peer(entry, namespaces, pod, family):
+def is_admin_peer(entry, cluster, pod, family):
     if (networks := entry.get("networks")) is not None:
         address = ipaddress.ip_address(pod.addresses[family])
         return any(address in ipaddress.ip_network(text) for text in networks)
+    if (selector := entry.get("nodes")) is not None:
+        return any(pod.addresses[family] in addresses for labels, addresses in cluster.nodes.values() if matches(selector, labels))
     if (selector := entry.get("namespaces")) is not None:
-        return matches(selector, namespaces[pod.namespace])
+        return matches(selector, cluster.namespaces[pod.namespace])
     pods = entry["pods"]
-    return matches(pods["namespaceSelector"], namespaces[pod.namespace]) and matches(pods["podSelector"], pod.labels)
+    return matches(pods["namespaceSelector"], cluster.namespaces[pod.namespace]) and matches(pods["podSelector"], pod.labels)
 
 
 def is_admin_port(ports, has_pods, target, way):
@@ -61,11 +70,14 @@ def is_admin_port(ports, has_pods, target, way):
 
 
 def is_one_admin_port(entry, has_pods, target, way):
-    if name := entry.get("namedPort"):
+    if name := entry.get("namedPort", entry.get("destinationNamedPort")):
         return has_pods and target.ports.get((name, way.protocol)) == way.port
-    numbers = entry.get("portNumber") or entry["portRange"]
-    first, last = numbers.get("port", numbers.get("start")), numbers.get("port", numbers.get("end"))
-    return numbers["protocol"] == way.protocol and first <= way.port <= last
+    if numbers := entry.get("portNumber") or entry.get("portRange"):
+        first, last = numbers.get("port", numbers.get("start")), numbers.get("port", numbers.get("end"))
+        return numbers["protocol"] == way.protocol and first <= way.port <= last
+    protocol, port = next(((key.upper(), value["destinationPort"]) for key, value in entry.items()))
+    numbers = port.get("range", {"start": port.get("number"), "end": port.get("number")})
+    return protocol == way.protocol and numbers["start"] <= way.port <= numbers["end"]
 
 
 def selecting_pod(policies, kind, pod):

@@ -5,14 +5,19 @@ tests/run long [LANE...]: what takes hours: soak, fuzzing, chaos, benchmarks.
 On a fresh Debian 12 or 13, as root. Installs what is missing, uses private namespaces and run directories only, and leaves the
 host's networks, Open vSwitch and files alone. Logs are in build/run. What waits runs beside what computes.
 
+What passed with the same programs, scripts, data, packages and kernel is not run again: the folder passed of KURYR_CACHE_DIR
+remembers it for 30 days. --anew runs all of it. So does long.
+
 A test that fails is run once more, alone. One that passes then is FLAKY: it is listed, with both its logs, and fails the
 run only where more than five are. Exit status: 0 when everything holds."""
 import argparse
+import dataclasses
 import shutil
 import sys
 import time
 
 from . import lanes, long, quick
+from .ledger import Ledger
 from .schedule import Schedule, die_with_children
 from .summary import Summary
 
@@ -28,8 +33,9 @@ def arguments():
     described += ["lanes of long:"] + [f"  {name:14}{text}" for name, text in long.LANES.items()]
     parser = argparse.ArgumentParser(prog="tests/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog="lanes:\n" + "\n".join(described))
+    parser.add_argument("--anew", action="store_true", help="run also what passed before with the same programs and inputs")
     parser.add_argument("lanes", nargs="*", metavar="quick | [long] LANE")
-    return parser.parse_args().lanes
+    return parser.parse_args()
 
 
 def chosen(words):
@@ -42,17 +48,20 @@ def chosen(words):
 
 
 def main():
-    words = arguments()
-    if words == ["quick"]:
-        return quick.run(tell)
-    tasks = lanes.with_bases(chosen(words))
+    options = arguments()
+    ledger = Ledger(anew=options.anew or options.lanes[:1] == ["long"])
+    if options.lanes == ["quick"]:
+        return quick.run(ledger, tell)
+    tasks = lanes.with_bases(chosen(options.lanes))
+    if ledger.anew:
+        tasks = [dataclasses.replace(task, command=(*task.command, *task.anew)) for task in tasks]
     shutil.rmtree(lanes.OUT / "flaky", ignore_errors=True)
     lanes.OUT.mkdir(parents=True, exist_ok=True)
     for log in lanes.OUT.glob("*.log"):
         log.unlink()
     die_with_children()
-    ended = Schedule(tasks, lanes.OUT, tell).run()
-    summary = Summary(tasks, ended, lanes.OUT, tell)
+    ended = Schedule(tasks, lanes.OUT, ledger, tell).run()
+    summary = Summary(tasks, ended, ledger.before, lanes.OUT, tell)
     summary.print(time.monotonic() - BEGAN)
     return 0 if summary.ok() else 1
 

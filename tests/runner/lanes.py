@@ -2,14 +2,13 @@
 import dataclasses
 import os
 import re
-from pathlib import Path
 
+from .ctest import CTest
+from .inputs import CACHE, ROOT
+from .ledger import Suite
 from .task import Task
 
-ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "build/run"
-# The folder is that of cmake/CacheFolder.cmake.
-CACHE = os.environ.get("KURYR_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/kuryr-cni"
 FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "5")
 
 LANES = {
@@ -87,7 +86,8 @@ def ctest(lane, base, seconds, cores=COMPUTES, preset=None, label="."):
 
     report = OUT / f"{lane}.xml"
     return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), cores, seconds, report=report,
-                 parts=ROOT / "build" / (preset or lane) / "gtest", again=lambda names, again: command(again, "-R", exactly(names)))]
+                 parts=ROOT / "build" / (preset or lane) / "gtest", again=lambda names, again: command(again, "-R", exactly(names)),
+                 once=CTest(preset or lane, label, OUT / f"{lane}.tests"))]
 
 
 def program(lane, needs, command, cores, seconds, name=None, environment=None):
@@ -101,7 +101,8 @@ def program(lane, needs, command, cores, seconds, name=None, environment=None):
         return (*words, "--junit", str(to))
 
     return Task(name, lane, told(command, report), tuple(need.name for need in needs), (KUBERNETES.name,), cores, seconds, report=report,
-                again=lambda names, again: told(once_more, again), is_story=True, environment=environment or {})
+                again=lambda names, again: told(once_more, again), is_story=True, environment=environment or {},
+                once=Suite(name, command))
 
 
 def elsewhere(lane, suite, suites, environment=None):
@@ -115,8 +116,8 @@ def elsewhere(lane, suite, suites, environment=None):
     programs = Task(f"{suite} programs", lane, (*enter, "bash", "-c", build), (demo.name,), seconds=100, builds=True,
                     environment=environment or {})
     told = [program(lane, (programs,), (*enter, *command), WAITS, 40, name=f"{suite} {name}") for name, command in suites.items()]
-    # The cache folder may have a real API server; none is built for them.
-    return [root, demo, programs, *(dataclasses.replace(each, after=()) for each in told)]
+    # The cache folder may have a real API server; none is built for them. The clone's programs are not those of the root.
+    return [root, demo, programs, *(dataclasses.replace(each, after=(), once=None) for each in told)]
 
 
 def conformance():
@@ -136,7 +137,8 @@ def case_suite(name, words):
         return ("tests/conformance", *words, "--junit", str(to), *selection)
 
     return Task(name, "conformance", command(report), ("fake API server",), (), HALF, 50, report=report,
-                again=lambda names, again: command(again, "--only", ",".join(each.split()[0] for each in names)))
+                again=lambda names, again: command(again, "--only", ",".join(each.split()[0] for each in names)),
+                once=Suite(name, ("tests/conformance", *words)))
 
 
 def kernel():
@@ -151,7 +153,8 @@ def half_of_kernel(name, numbers):
         return ("tests/kernel", str(to), *selection)
 
     return Task(name, name.replace(" ", "-"), command(report, "-I", numbers), ("kernel tests",), (), 1, 140, report=report,
-                environment=boots(name.replace(" ", "-")), again=lambda names, again: command(again, "-R", exactly(names)))
+                environment=boots(name.replace(" ", "-")), again=lambda names, again: command(again, "-R", exactly(names)),
+                once=Suite(name, ("tests/kernel", "-I", numbers), programs=("build/release/bin/*_test",)))
 
 
 def boots(name):
@@ -160,17 +163,21 @@ def boots(name):
 
 
 def fuzz():
-    names = sorted(path.stem for path in ROOT.glob("tests/*/fuzz/*_fuzz.cc"))
     # An input that takes 10 s alone is too slow; here it may have to wait.
-    return [Task(name, "fuzz", ("tests/fuzz", f"build/asan/bin/{name}", FUZZ_SECONDS, "-timeout=60"), ("asan build",), (), 1,
-                 int(FUZZ_SECONDS) + 3, fills=True) for name in names]
+    return [fuzz_target(path, ("tests/fuzz", f"build/asan/bin/{path.stem}", FUZZ_SECONDS, "-timeout=60"))
+            for path in sorted(ROOT.glob("tests/*/fuzz/*_fuzz.cc"), key=lambda path: path.stem)]
+
+
+def fuzz_target(source, command):
+    once = Suite(source.stem, command, programs=(command[1],), folders=(str(source.parent.relative_to(ROOT)),))
+    return Task(source.stem, "fuzz", command, ("asan build",), (), 1, int(FUZZ_SECONDS) + 3, fills=True, once=once)
 
 
 def tasks_of(lane):
     served = (PROGRAMS, FAKE_API_SERVER)
     return {
         "format": lambda: [Task("format", "format", ("tests/format",), seconds=15)],
-        "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=200, builds=True)],
+        "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=200, builds=True, anew=("--anew",))],
         "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3),
                             Task("Debian packages", "release", ("tests/debs",), ("programs",), seconds=15)],
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10),
@@ -187,7 +194,9 @@ def tasks_of(lane):
                                controllers("controller namespaces neutron", "namespaces", 50, "--backend", "neutron"),
                                controllers("controller tenant", "tenant", 90),
                                program("controller", (PROGRAMS,), ("tests/policies/run", "--logs", "build/run/policies"), 1, 60,
-                                       name="policies")],
+                                       name="policies"),
+                               program("controller", (PROGRAMS,), ("tests/bench/others", "--pods", "3", "--logs", "build/run/others"),
+                                       WAITS, 60, name="cost for others")],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
                             program("attacks on devices", served, (
                                 "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 1, 30)],
@@ -208,7 +217,8 @@ def tasks_of(lane):
                         program("ovn", (), ("tests/ovn/upgrade", "--suites", "trixie", "--logs", "build/run/upgrade"), WAITS, 80,
                                 name="upgrade")],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
-                            program("neutron", served, ("tests/policies/run", "--backend", "neutron", "--logs", "build/run/policies-neutron"), 1, 80,
+                            program("neutron", served, ("tests/policies/run", "--backend", "neutron",
+                                                        "--logs", "build/run/policies-neutron"), 1, 80,
                                     name="policies neutron"),
                             program("neutron", served, ("tests/neutron/networks", "--logs", "build/run/neutron-networks"), WAITS, 60,
                                     name="neutron networks"),
@@ -240,7 +250,8 @@ def bandwidth(served):
         return ("tests/kernel", "--run", "tests/runtimes/run", "--junit", str(to), "bandwidth")
 
     return Task("bandwidth", "bandwidth", command(report), (*(need.name for need in served), LIBCNI.name), (), 1, 90, report=report,
-                again=lambda names, again: command(again), is_story=True, environment=boots("bandwidth"))
+                again=lambda names, again: command(again), is_story=True, environment=boots("bandwidth"),
+                once=Suite("bandwidth", command(report)))
 
 
 def with_bases(tasks):

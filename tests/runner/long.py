@@ -27,7 +27,7 @@ SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "K
         "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1",
         "KURYR_KILLED_ADDS": "100", "KURYR_OVN_CHANGES": "10000", "KURYR_OVN_LEADERS": "20", "KURYR_LISTED_PODS": "550000",
         "KURYR_POLICED_NAMESPACES": "10", "KURYR_POLICED_PODS": "100", "KURYR_POLICY_CHANGES": "500"}
-SOAK_TESTS = ("Soak|OvnStorm|LeadersTest|PolicyStorm|AdminRows|controller_policy|controller_hostile_api|FaultInjection|RepairFault|"
+SOAK_TESTS = ("Soak|OvnStorm|LeadersTest|PolicyStorm|AdminRows|policy_test|controller_hostile_api|FaultInjection|RepairFault|"
               "OvsRestart|AtAnyMoment|kubernetes_test|PythonExchange")
 
 
@@ -63,8 +63,8 @@ def storm():
             lanes.program("storm", served, ("tests/policies/run", "--backend", "ovn", "--policies", "2000", "--fresh", "200"), 1, 1500,
                           name="storm of policies with OVN"),
             lanes.program("storm", served, ("tests/ovn/storm", "--seconds", "600"), 2, 700, name="long storm of users"),
-            lanes.program("storm", served, ("tests/policies/run", "--backend", "neutron", "--policies", "200", "--logs",
-                                                    "build/run/policies-neutron-storm"), 1, 600, name="storm of policies with Neutron")]
+            lanes.program("storm", served, ("tests/policies/run", "--backend", "neutron", "--policies", "200",
+                                            "--logs", "build/run/policies-neutron-storm"), 1, 600, name="storm of policies with Neutron")]
 
 
 def cluster():
@@ -93,7 +93,7 @@ def debians():
 
 def on_trixie():
     suites = {f"ovn {name}": (f"tests/ovn/{name}", "--logs", f"build/run/trixie-{name}")
-              for name in ("run", "services", "policies", "networks")}
+              for name in ("run", "services", "policies", "networks", "neighbours")}
     suites["runtimes"] = ("tests/runtimes/run",)
     # The root has not got its packages.
     suites["neutron"] = ("bash", "-c", 'tests/packages neutron && "$@"', "bash", "tests/neutron/run", "--logs", "build/run/trixie-neutron")

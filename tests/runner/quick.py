@@ -1,6 +1,6 @@
-"""After every change: the build, the format of what changed, and the tests whose programs are not those that they passed with,
+"""After every change: the build, the format of what changed, and the tests that did not pass with programs and data as they are,
 for two minutes: the next one goes on with the rest."""
-import hashlib
+import collections
 import json
 import os
 import subprocess
@@ -8,15 +8,16 @@ import time
 from pathlib import Path
 
 from . import lanes
-from .report import Test, read
+from .ctest import CTest
+from .report import read
+from .task import Task
 
 BUILD = lanes.ROOT / "build/dev"
-KNOWN = BUILD / "quick.json"  # {name: {state: of its program when it passed last, seconds}}
+TIMES = BUILD / "quick.json"  # {name: seconds that it took here}
 TEST_SECONDS = 100
 SLICE_SECONDS = 15  # between two looks at the clock
 UNKNOWN_SECONDS = 0.3  # of a test that never ran here
 JOBS = 2 * (os.cpu_count() or 1)
-PROGRAMS = ("kuryr-cni", "kuryr-daemon", "fake-apiserver")
 
 
 def shown(tell, text, *command):
@@ -25,31 +26,29 @@ def shown(tell, text, *command):
     return subprocess.run(command, cwd=lanes.ROOT, check=False).returncode == 0
 
 
-def run(tell):
+def run(ledger, tell):
     lanes.OUT.mkdir(parents=True, exist_ok=True)
     if not (shown(tell, "format", "tests/format", "--changed") and
             shown(tell, "configure", "cmake", "--preset", "dev", "--log-level=ERROR") and
             shown(tell, "build", "cmake", "--build", "--preset", "dev")):
         return 1
-    known = json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
-    tests = tests_with(known)
-    states = {program: state(program) for program in {test["program"] for test in tests}}
-    reached = [test for test in tests if known.get(test["name"], {}).get("state") != states[test["program"]]]
-    tell(f"{len(reached)} of {len(tests)} tests: the others passed with programs as they are")
-    results = run_for_a_while(reached, changed_folders())
-    for test in reached:
-        if result := results.get(test["name"]):
-            passed = result.verdict != "failed"
-            known[test["name"]] = {"state": states[test["program"]] if passed else None, "seconds": result.seconds}
-    KNOWN.write_text(json.dumps(known, indent=0))
-    verdicts = {name: result.verdict for name, result in results.items()}
-    failed = [name for name, verdict in verdicts.items() if verdict == "failed"]
-    for name in failed:
-        print(f"failed: {name}")
-    counts = [sum(verdict == each for verdict in verdicts.values()) for each in ("passed", "failed", "skipped")]
+    once = CTest("dev", ".", lanes.OUT / "quick.tests")
+    task = Task("quick", "quick", ("ctest", "--preset", "dev", f"-j{JOBS}", "--progress", "--output-junit", str(lanes.OUT / "quick.xml")),
+                report=lanes.OUT / "quick.xml", parts=BUILD / "gtest", once=once)
+    ledger.left_of(task)
+    times = json.loads(TIMES.read_text()) if TIMES.exists() else {}
+    tests = [test for _, test in once.tests if test["name"] in ledger.left[task.name]]
+    tell(f"{len(tests)} of {len(once.tests)} tests: the others passed before, with programs and data as they are")
+    verdicts = run_for_a_while(task, ledger, tests, times)
+    TIMES.write_text(json.dumps(times, indent=0))
+    for name, verdict in verdicts.items():
+        if verdict == "failed":
+            print(f"failed: {name}")
+    counts = collections.Counter(verdicts.values())
     tell("done")
-    print("{} passed, {} failed, {} skipped, {} left for the next time".format(*counts, len(reached) - len(verdicts)))
-    return 1 if failed else 0
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped, "
+          f"{len(tests) - len(verdicts)} left for the next time")
+    return 1 if counts["failed"] else 0
 
 
 def changed_folders():
@@ -58,28 +57,25 @@ def changed_folders():
     return {line[3:].removeprefix("tests/").split("/")[0] for line in told.stdout.splitlines()}
 
 
-def run_for_a_while(reached, folders):
-    """{name: result} of those for which there is time: the shortest first; one of another folder counts as five times as long."""
+def run_for_a_while(task, ledger, tests, times):
+    """{name: verdict} of those for which there is time: the shortest first; one of another folder counts as five times as long."""
+    folders = changed_folders()
+
+    def seconds(test):
+        return times.get(test["name"], cost_of(test) or UNKNOWN_SECONDS)
+
     def order(test):
-        return test["seconds"] * (1 if Path(test["program"]).name.split("_")[0] in folders else 5)
+        return seconds(test) * (1 if Path(test["command"][0]).name.split("_")[0] in folders else 5)
 
-    results, left, end = {}, sorted(reached, key=order), time.monotonic() + TEST_SECONDS
+    verdicts, left, end = {}, sorted(tests, key=order), time.monotonic() + TEST_SECONDS
     while left and time.monotonic() < end:
-        count, seconds = 0, 0.0
-        while count < len(left) and (count == 0 or seconds + left[count]["seconds"] <= SLICE_SECONDS * JOBS):
-            seconds += left[count]["seconds"]
+        count, together = 0, 0.0
+        while count < len(left) and (count == 0 or together + seconds(left[count]) <= SLICE_SECONDS * JOBS):
+            together += seconds(left[count])
             count += 1
-        results |= run_tests(left[:count])
+        verdicts |= run_tests(task, ledger, {test["name"] for test in left[:count]}, times)
         left = left[count:]
-    return results
-
-
-def tests_with(known):
-    """[{name, number, program, seconds}] as ctest has them."""
-    told = subprocess.run(["ctest", "--preset", "dev", "--show-only=json-v1"], cwd=lanes.ROOT, stdout=subprocess.PIPE, check=True)
-    return [{"name": test["name"], "number": number, "program": test["command"][0],
-             "seconds": known.get(test["name"], {}).get("seconds", cost_of(test) or UNKNOWN_SECONDS)}
-            for number, test in enumerate(json.loads(told.stdout)["tests"], 1) if test.get("command")]
+    return verdicts
 
 
 def cost_of(test):
@@ -87,25 +83,11 @@ def cost_of(test):
     return next((each["value"] for each in test["properties"] if each["name"] == "COST"), 0)
 
 
-def state(program):
-    """The state of a test's program, and of the programs and data that it works with."""
-    together = hashlib.sha256()
-    files = [Path(program)]
-    if Path(program).name in ("agent_test", "plugin_test", "plugin_drivers_test", "fake_apiserver_test"):
-        files += [BUILD / "bin" / name for name in PROGRAMS]
-    for file in files:
-        together.update(file.read_bytes())
-    return together.hexdigest()
-
-
-def run_tests(chosen):
-    """{name: result}"""
-    result = lanes.OUT / "quick.xml"
-    result.unlink(missing_ok=True)
-    numbers = lanes.OUT / "quick.tests"
-    # Without the end of the line ctest passes over the last number.
-    numbers.write_text("0,0,0," + ",".join(str(test["number"]) for test in chosen) + "\n")
-    subprocess.run(["ctest", "--preset", "dev", f"-j{JOBS}", "-I", str(numbers), "--progress", "--output-junit", str(result)],
-                   cwd=lanes.ROOT, check=False)
-    told = {test.name: test for test in read(result)}
-    return {test["name"]: told.get(test["name"], Test(test["name"], "failed", "", 0, test["name"])) for test in chosen}
+def run_tests(task, ledger, names, times):
+    """{name: verdict}"""
+    task.forget()
+    subprocess.run((*task.command, *task.once.selection(names)), cwd=lanes.ROOT, check=False)
+    told = {test.name: test for test in read(task.report)}
+    times |= {name: test.seconds for name, test in told.items()}
+    ledger.note(task, "ok")
+    return {name: told[name].verdict if name in told else "failed" for name in names}

@@ -13,10 +13,10 @@ TELL_SECONDS = 10
 
 
 class Schedule:
-    def __init__(self, tasks, out, tell):
-        """tell(text): a line for the reader."""
+    def __init__(self, tasks, out, ledger, tell):
+        """ledger: a Ledger; tell(text): a line for the reader."""
         self.tasks = {task.name: task for task in tasks}
-        self.out, self.tell = out, tell
+        self.out, self.ledger, self.tell = out, ledger, tell
         self.times_file = Path(out, "times.json")
         self.times = json.loads(self.times_file.read_text()) if self.times_file.exists() else {}
         self.processors = os.cpu_count() or 1
@@ -98,8 +98,14 @@ class Schedule:
             if need := self.lacks(task):
                 self.give_up(task, need)
                 continue
+            left = self.ledger.left_of(task) if task.once else task
+            if not left:
+                self.tell(f"{task.name}: passed before")
+                task.forget()
+                self.ended[task.name] = Ended("ok")
+                continue
             self.tell(f"{task.name}: begins")
-            self.running[task.name] = Running(task, Path(self.out, f"{task.lane}.log"))
+            self.running[task.name] = Running(left, Path(self.out, f"{task.lane}.log"))
 
     def give_up(self, task, need):
         """Its lane's log says why: it may have no other line."""
@@ -139,7 +145,9 @@ class Schedule:
 
     def end(self, name):
         ended = self.ended[name] = self.running.pop(name).end()
-        if ended.verdict == "ok" and not self.tasks[name].fills:
+        if self.tasks[name].once:
+            self.ledger.note(self.tasks[name], ended.verdict)
+        if ended.verdict == "ok" and not self.tasks[name].fills and not self.ledger.before.get(name):
             self.times[name] = round(ended.seconds, 1)
         self.tell(f"{name}: {ended.verdict} after {ended.seconds:.0f} s")
 

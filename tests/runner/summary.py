@@ -6,9 +6,9 @@ LOG_LINES = 60
 
 
 class Summary:
-    def __init__(self, tasks, ended, out, tell):
-        """ended: {name: Ended} of the tasks."""
-        self.tasks, self.ended, self.out = tasks, ended, out
+    def __init__(self, tasks, ended, before, out, tell):
+        """ended: {name: Ended} of the tasks; before: {name: number of its tests that passed before}."""
+        self.tasks, self.ended, self.before, self.out = tasks, ended, before, out
         self.passed, self.skipped, self.failures, self.broken = 0, [], [], []
         self.counts = {}
         for task in tasks:
@@ -29,7 +29,7 @@ class Summary:
             self.skipped.append(f"{task.name}: {self.last_line(task.lane)}")
         elif verdict == "FAILED" and not failed:
             self.broken.append(task)
-        elif verdict == "ok" and not tests and not task.builds:
+        elif verdict == "ok" and not tests and not task.builds and not self.before.get(task.name):
             self.passed += 1
 
     def last_line(self, lane):
@@ -49,14 +49,16 @@ class Summary:
         for task in self.tasks:
             ended = self.ended[task.name]
             tests = f"  {self.counts[task.name]} tests" if self.counts[task.name] else ""
-            print(f"{task.name:26} {ended.verdict:7} {ended.seconds:5.0f} s {ended.cpu_seconds:5.0f} s of CPU{tests}")
+            before = f"  {self.before[task.name]} passed before" if self.before.get(task.name) else ""
+            print(f"{task.name:26} {ended.verdict:7} {ended.seconds:5.0f} s {ended.cpu_seconds:5.0f} s of CPU{tests}{before}")
         for failure in self.failed:
             print(f"\n---- {failure.name}\n{failure.test.said.strip()[-4000:]}")
         self.print_list("skipped", self.skipped)
         self.print_list("failed", [task.name for task in self.broken] + [failure.name for failure in self.failed])
         self.print_list("FLAKY (failed, passed alone; both logs in build/run/flaky)", [each.name for each in self.flaky])
         print(f"\n{len(self.flaky)} flaky, {seconds / 60:.0f} min")
-        print(f"{self.passed + len(self.flaky)} passed, {len(self.broken) + len(self.failed)} failed, {len(self.skipped)} skipped")
+        print(f"{self.passed + len(self.flaky)} passed, {len(self.broken) + len(self.failed)} failed, {len(self.skipped)} skipped, "
+              f"{sum(self.before.values())} passed before")
 
     @staticmethod
     def print_list(title, names):

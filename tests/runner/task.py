@@ -31,10 +31,19 @@ class Task:
     environment: dict = field(default_factory=dict)
     again: object = None  # (names of tests, report) -> the command that runs these alone
     is_story: bool = False  # run again from its beginning, whichever of its tests failed
+    once: object = None  # Suite or CTest: what is not run again with the same inputs once it has passed
+    anew: tuple = ()  # words of its command by which it forgets what passed before
 
     @property
     def steps_back(self):
         return self.builds or self.fills
+
+    def forget(self):
+        """Removes what it has written in a former run."""
+        if self.report:
+            self.report.unlink(missing_ok=True)
+        if self.parts:
+            shutil.rmtree(self.parts, ignore_errors=True)
 
     def step_back(self):
         """Lowers the priority of the calling process."""
@@ -90,10 +99,7 @@ class Running:
         self.task, self.log = task, log
         self.account = CpuAccount(task.name)
         self.began = time.monotonic()
-        if task.report:
-            task.report.unlink(missing_ok=True)
-        if task.parts:
-            shutil.rmtree(task.parts, ignore_errors=True)
+        task.forget()
         with open(log, "ab") as out:
             out.write(f"\n== {task.name}: {' '.join(map(str, task.command))}\n".encode())
             out.flush()

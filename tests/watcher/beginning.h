@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "watcher/api_client.h"
-#include "watcher/list_page.h"
+#include "watcher/list_pages.h"
 #include "watcher/watch_stream.h"
 
 namespace kuryr::watcher {

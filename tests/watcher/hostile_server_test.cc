@@ -12,7 +12,7 @@
 #include "tests/watcher/resident_bytes.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
-#include "watcher/list_page.h"
+#include "watcher/list_pages.h"
 #include "watcher/watch_event.h"
 #include "watcher/watcher.h"
 

@@ -12,13 +12,13 @@ namespace {
 using binding::FilterChain;
 using binding::FilterRule;
 using binding::NftPorts;
-using controller::CompiledPolicy;
-using controller::PolicyAction;
-using controller::PolicyRule;
-using controller::PolicyTier;
-using controller::PortRange;
-using controller::TrafficDirection;
-using Sets = std::set<controller::PodSet>;
+using policy::CompiledPolicy;
+using policy::PolicyAction;
+using policy::PolicyRule;
+using policy::PolicyTier;
+using policy::PortRange;
+using policy::TrafficDirection;
+using Sets = std::set<policy::PodSet>;
 using Protocol = FilterRule::Protocol;
 
 constexpr std::array kFamilies = {IpFamily::kIpv4, IpFamily::kIpv6};
@@ -28,8 +28,7 @@ std::vector<FilterRule> PeersOf(const PolicyRule& rule) {
   if (rule.any_peer) return {FilterRule()};
   std::vector<FilterRule> peers;
   for (const IpFamily family : kFamilies) {
-    for (const controller::PodSet& set : rule.peers)
-      peers.push_back({.family = family, .set = set});
+    for (const policy::PodSet& set : rule.peers) peers.push_back({.family = family, .set = set});
     auto blocks = binding::IntervalsOf(rule.networks, family);
     if (!blocks.empty()) peers.push_back({.family = family, .blocks = std::move(blocks)});
   }
@@ -88,7 +87,7 @@ FilterRule::Verdict VerdictOf(PolicyAction action) {
 /// The chains of pods that are in the same sets.
 class PodChains {
  public:
-  PodChains(const controller::PolicyVerdicts& policies, const Sets& sets, binding::Filter& filter)
+  PodChains(const policy::PolicyVerdicts& policies, const Sets& sets, binding::Filter& filter)
       : policies_(policies), sets_(sets), filter_(filter) {}
 
   /// The chain's name; nullopt: no policy is for this direction of the pods' packets.
@@ -151,18 +150,18 @@ class PodChains {
     return name;
   }
 
-  const controller::PolicyVerdicts& policies_;
+  const policy::PolicyVerdicts& policies_;
   const Sets& sets_;
   binding::Filter& filter_;
 };
 
 }  // namespace
 
-binding::Filter FilterOf(const controller::PolicyVerdicts& policies, const LocalPods& pods) {
+binding::Filter FilterOf(const policy::PolicyVerdicts& policies, const LocalPods& pods) {
   binding::Filter filter;
   std::map<Sets, LocalPods> alike;
   for (const auto& [uid, addresses] : pods) {
-    const auto member = policies.pods().find(controller::MemberOf(uid, ""));
+    const auto member = policies.pods().find(policy::MemberOf(uid, ""));
     if (member != policies.pods().end()) alike[member->second].emplace(uid, addresses);
   }
   for (const auto& [sets, members] : alike) {

@@ -6,7 +6,7 @@
 
 #include "base/ip.h"
 #include "binding/node/pod_filter.h"
-#include "controller/policy/policy_verdicts.h"
+#include "policy/policy_verdicts.h"
 
 namespace kuryr::cni {
 
@@ -15,7 +15,7 @@ using LocalPods = std::map<std::string, std::set<IpAddress>>;
 
 /// What the policies mean for these pods: a chain for each direction in which a policy selects a
 /// pod. Pods of the same sets share their chains. Sets of pods keep their names.
-[[nodiscard]] binding::Filter FilterOf(const controller::PolicyVerdicts& policies,
+[[nodiscard]] binding::Filter FilterOf(const policy::PolicyVerdicts& policies,
                                        const LocalPods& pods);
 
 }  // namespace kuryr::cni

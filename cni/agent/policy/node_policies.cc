@@ -13,8 +13,8 @@
 #include "cni/attachments/process.h"
 #include "cni/failure.h"
 #include "cni/protocol/error.h"
-#include "controller/policy/policy_events.h"
-#include "controller/policy/policy_pod.h"
+#include "policy/policy_events.h"
+#include "policy/policy_pod.h"
 
 namespace kuryr::cni {
 namespace {
@@ -79,26 +79,31 @@ void NodePolicies::Stop() {
 }
 
 std::vector<std::pair<watcher::KeyFn, std::string>> NodePolicies::Consumes() const {
-  return {{watcher::ObjectKind, "NetworkPolicy"},
-          {watcher::ObjectKind, "AdminNetworkPolicy"},
-          {watcher::ObjectKind, "BaselineAdminNetworkPolicy"},
-          {watcher::ObjectKind, "Namespace"},
-          {watcher::ObjectKind, "Pod"}};
+  std::vector<std::pair<watcher::KeyFn, std::string>> kinds = {
+      {watcher::ObjectKind, "NetworkPolicy"},
+      {watcher::ObjectKind, "Namespace"},
+      {watcher::ObjectKind, "Node"},
+      {watcher::ObjectKind, "Pod"}};
+  for (const policy::AdminKind& admins : policy::kAdminKinds)
+    kinds.emplace_back(watcher::ObjectKind, admins.kind);
+  return kinds;
 }
 
 void NodePolicies::Watch(Watched what) {
   using Mode = watcher::WatchMode;
   if (watched_ >= what) return;
-  watched_ = what;
-  if (what == Watched::kPolicies) {
+  const auto begins = [&](Watched level) { return watched_ < level && level <= what; };
+  if (begins(Watched::kPolicies)) {
     watcher_->Add("/apis/networking.k8s.io/v1/networkpolicies", Mode::kSet);
-    for (const char* kind : {"adminnetworkpolicies", "baselineadminnetworkpolicies"})
-      watcher_->Add(std::string("/apis/policy.networking.k8s.io/v1alpha1/") + kind,
-                    Mode::kOptionalSet);
-  } else {
+    for (const policy::AdminKind& kind : policy::kAdminKinds)
+      watcher_->Add(kind.path(), Mode::kOptionalSet);
+  }
+  if (begins(Watched::kPods)) {
     watcher_->Add("/api/v1/namespaces", Mode::kSet);
     watcher_->Add("/api/v1/pods", Mode::kSet);
   }
+  if (begins(Watched::kNodes)) watcher_->Add("/api/v1/nodes", Mode::kSet);
+  watched_ = what;
   watcher_->CatchUp([this, what] { OnListed(what); });
 }
 
@@ -116,8 +121,13 @@ void NodePolicies::OnListed(Watched what) {
   const MutexLock lock(mutex_);
   listed_ = std::max(listed_, what);
   watch_failure_.clear();
-  if (!policies_.policies().empty()) Watch(Watched::kAll);
+  WatchWhatPoliciesName();
   Wake();
+}
+
+void NodePolicies::WatchWhatPoliciesName() {
+  if (policies_.policies().empty()) return;
+  Watch(compiler_.names_nodes() ? Watched::kNodes : Watched::kPods);
 }
 
 bool NodePolicies::IsComplete() const { return listed_ == watched_; }
@@ -125,10 +135,10 @@ bool NodePolicies::IsComplete() const { return listed_ == watched_; }
 void NodePolicies::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
   if (event.kind == "Pod") Take(addresses_.Learn(event, wanted_ + 1));
-  const controller::PolicyChanges changes = controller::Compile(compiler_, event);
+  const policy::PolicyChanges changes = policy::Compile(compiler_, event);
   policies_.Apply(changes);
   for (const auto& [member, sets] : changes.pods) sets_.SetSets(member, sets);
-  if (!changes.policies.empty() && listed_ != Watched::kNothing) Watch(Watched::kAll);
+  if (!changes.policies.empty() && listed_ != Watched::kNothing) WatchWhatPoliciesName();
   Wake();
 }
 
@@ -147,7 +157,7 @@ void NodePolicies::Learn(const AttachmentRecord& record) {
 void NodePolicies::Admit(const AttachmentRecord& record, const Deadline& deadline) {
   const std::set<IpAddress> addresses = RoutedAddresses(record);
   if (!IsWanted() || addresses.empty()) return;
-  if (AwaitEffect(record, deadline) == Watched::kAll) binding::DropWaitingPackets(addresses);
+  if (AwaitEffect(record, deadline) >= Watched::kPods) binding::DropWaitingPackets(addresses);
 }
 
 NodePolicies::Watched NodePolicies::AwaitEffect(const AttachmentRecord& record,
@@ -177,7 +187,7 @@ NodePolicies::Watched NodePolicies::AwaitEffect(const AttachmentRecord& record,
 
 /// Where no pods are watched, no policy selects one.
 bool NodePolicies::HasLabelsOf(const AttachmentRecord& record) const {
-  if (watched_ != Watched::kAll) return true;
+  if (watched_ < Watched::kPods) return true;
   const auto first_event = addresses_.FirstEventOf(record);
   return first_event && applied_ >= *first_event;
 }
@@ -227,7 +237,7 @@ void NodePolicies::Run(const std::stop_token& stop) {
 
 void NodePolicies::Apply() {
   binding::Filter wanted;
-  std::set<controller::PodSet> changed;
+  std::set<policy::PodSet> changed;
   uint64_t change = 0;
   bool is_distrusted = false;
   {

@@ -19,8 +19,8 @@
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_call.h"
-#include "controller/policy/policy_compiler.h"
-#include "controller/policy/policy_verdicts.h"
+#include "policy/policy_compiler.h"
+#include "policy/policy_verdicts.h"
 #include "service/metrics_text.h"
 #include "watcher/event_pipeline.h"
 #include "watcher/watcher.h"
@@ -29,8 +29,9 @@ namespace kuryr::cni {
 
 /// Enforces NetworkPolicies and admins' policies on pods for which the node forwards: each one's
 /// packets pass the node's kernel, since its link has only its own address. Watches policies from
-/// the first such pod on, and the cluster's pods and namespaces from the first policy on. A thread
-/// keeps the kernel's filter; it stays when the process ends. Thread-safe but for Start and Stop.
+/// the first such pod on, the cluster's pods and namespaces from the first policy on, and nodes
+/// from the first policy on that names some. A thread keeps the kernel's filter; it stays when the
+/// process ends. Thread-safe but for Start and Stop.
 class NodePolicies : public watcher::EventConsumer {
  public:
   /// Everything is borrowed.
@@ -62,7 +63,7 @@ class NodePolicies : public watcher::EventConsumer {
 
  private:
   /// What is watched. Until all of that is listed, no filter would be right.
-  enum class Watched { kNothing, kPolicies, kAll };
+  enum class Watched { kNothing, kPolicies, kPods, kNodes };
 
   [[nodiscard]] bool IsWanted() const noexcept;
   void Learn(const AttachmentRecord& record) REQUIRES(mutex_);
@@ -71,6 +72,7 @@ class NodePolicies : public watcher::EventConsumer {
   void Take(const PodAddresses::Uids& changed) REQUIRES(mutex_);
   [[nodiscard]] bool HasLabelsOf(const AttachmentRecord& record) const REQUIRES(mutex_);
   void Watch(Watched what) REQUIRES(mutex_);
+  void WatchWhatPoliciesName() REQUIRES(mutex_);
   void OnListed(Watched what) EXCLUDES(mutex_);
   void OnFailure(const std::exception& failure) EXCLUDES(mutex_);
   [[nodiscard]] bool IsComplete() const REQUIRES(mutex_);
@@ -87,8 +89,8 @@ class NodePolicies : public watcher::EventConsumer {
   std::condition_variable_any changed_;
   Watched watched_ GUARDED_BY(mutex_) = Watched::kNothing;
   Watched listed_ GUARDED_BY(mutex_) = Watched::kNothing;
-  controller::PolicyCompiler compiler_ GUARDED_BY(mutex_);
-  controller::PolicyVerdicts policies_ GUARDED_BY(mutex_);
+  policy::PolicyCompiler compiler_ GUARDED_BY(mutex_);
+  policy::PolicyVerdicts policies_ GUARDED_BY(mutex_);
   SetAddresses sets_ GUARDED_BY(mutex_);
   PodAddresses addresses_ GUARDED_BY(mutex_);
   bool is_distrusted_ GUARDED_BY(mutex_) = false;  ///< the kernel's table may have changed

@@ -9,12 +9,12 @@
 namespace kuryr::cni {
 namespace {
 
-using controller::CompiledPolicy;
-using controller::PolicyAction;
-using controller::PolicyRule;
-using controller::PolicyTier;
-using controller::PolicyVerdicts;
-using controller::TrafficDirection;
+using policy::CompiledPolicy;
+using policy::PolicyAction;
+using policy::PolicyRule;
+using policy::PolicyTier;
+using policy::PolicyVerdicts;
+using policy::TrafficDirection;
 
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostAddresses = 10;

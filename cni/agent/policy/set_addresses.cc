@@ -4,7 +4,7 @@
 
 namespace kuryr::cni {
 
-void SetAddresses::SetSets(const std::string& uid, const std::set<controller::PodSet>& sets) {
+void SetAddresses::SetSets(const std::string& uid, const std::set<policy::PodSet>& sets) {
   const auto known = pods_.find(uid);
   Replace(uid,
           {.sets = sets,
@@ -13,7 +13,7 @@ void SetAddresses::SetSets(const std::string& uid, const std::set<controller::Po
 
 void SetAddresses::SetAddressesOf(const std::string& uid, const std::set<IpAddress>& addresses) {
   const auto known = pods_.find(uid);
-  Replace(uid, {.sets = known == pods_.end() ? std::set<controller::PodSet>() : known->second.sets,
+  Replace(uid, {.sets = known == pods_.end() ? std::set<policy::PodSet>() : known->second.sets,
                 .addresses = addresses});
 }
 
@@ -21,12 +21,12 @@ void SetAddresses::Replace(const std::string& uid, Pod after) {
   const auto known = pods_.find(uid);
   const Pod before = known == pods_.end() ? Pod() : known->second;
   if (before.sets == after.sets && before.addresses == after.addresses) return;
-  for (const controller::PodSet& set : after.sets) {
+  for (const policy::PodSet& set : after.sets) {
     for (const IpAddress& address : after.addresses) {
       if (++sets_[set][address] == 1) changed_.insert(set);
     }
   }
-  for (const controller::PodSet& set : before.sets) {
+  for (const policy::PodSet& set : before.sets) {
     for (const IpAddress& address : before.addresses) {
       Counts& counts = sets_.at(set);
       if (--counts.at(address) > 0) continue;
@@ -45,7 +45,7 @@ void SetAddresses::Replace(const std::string& uid, Pod after) {
   }
 }
 
-std::vector<IpAddress> SetAddresses::Of(const controller::PodSet& set) const {
+std::vector<IpAddress> SetAddresses::Of(const policy::PodSet& set) const {
   std::vector<IpAddress> addresses;
   const auto counts = sets_.find(set);
   if (counts == sets_.end()) return addresses;
@@ -54,6 +54,6 @@ std::vector<IpAddress> SetAddresses::Of(const controller::PodSet& set) const {
   return addresses;
 }
 
-std::set<controller::PodSet> SetAddresses::TakeChanged() { return std::exchange(changed_, {}); }
+std::set<policy::PodSet> SetAddresses::TakeChanged() { return std::exchange(changed_, {}); }
 
 }  // namespace kuryr::cni

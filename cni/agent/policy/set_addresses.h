@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/ip.h"
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 
 namespace kuryr::cni {
 
@@ -15,17 +15,17 @@ namespace kuryr::cni {
 class SetAddresses {
  public:
   /// The pod of this UID is in these sets, or has these addresses, from now on.
-  void SetSets(const std::string& uid, const std::set<controller::PodSet>& sets);
+  void SetSets(const std::string& uid, const std::set<policy::PodSet>& sets);
   void SetAddressesOf(const std::string& uid, const std::set<IpAddress>& addresses);
 
   /// Sorted, each once; none of a set that has no pod.
-  [[nodiscard]] std::vector<IpAddress> Of(const controller::PodSet& set) const;
+  [[nodiscard]] std::vector<IpAddress> Of(const policy::PodSet& set) const;
   /// The sets that have other addresses than at the last call.
-  [[nodiscard]] std::set<controller::PodSet> TakeChanged();
+  [[nodiscard]] std::set<policy::PodSet> TakeChanged();
 
  private:
   struct Pod {
-    std::set<controller::PodSet> sets;
+    std::set<policy::PodSet> sets;
     std::set<IpAddress> addresses;
   };
   using Counts = std::map<IpAddress, size_t>;  ///< how many pods of the set have the address
@@ -33,8 +33,8 @@ class SetAddresses {
   void Replace(const std::string& uid, Pod after);
 
   std::map<std::string, Pod> pods_;
-  std::map<controller::PodSet, Counts> sets_;
-  std::set<controller::PodSet> changed_;
+  std::map<policy::PodSet, Counts> sets_;
+  std::set<policy::PodSet> changed_;
 };
 
 }  // namespace kuryr::cni

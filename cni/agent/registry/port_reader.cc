@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "watcher/api_error.h"
-#include "watcher/list_page.h"
+#include "watcher/list_pages.h"
 #include "watcher/query.h"
 
 namespace kuryr::cni {

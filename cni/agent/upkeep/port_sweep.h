@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "binding/attachment.h"
+#include "binding/plan/attachment.h"
 #include "cni/agent/upkeep/upkeep.h"
 #include "cni/node_context.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/l3.h"
 #include "cni/attachments/identity.h"
 
 namespace kuryr::cni {
@@ -67,9 +67,9 @@ void RunningPlugs::Plug(const PlanChange::Added& added) {
   record.changing.erase(ifname);
   attachment_.Write(record);
   try {
-    node_.binding.WaitUntilWired({added.planned.plug}, record.attachment(),
-                                 deadline_.AtMost(kWiringTime));
-    node_.binding.Announce(added.planned, pod_);
+    const auto wired_by = node_.binding.WaitUntilWired({added.planned.plug}, record.attachment(),
+                                                       deadline_.AtMost(kWiringTime));
+    node_.binding.Announce(added.planned, pod_, wired_by);
   } catch (const std::exception& e) {
     Log(LogLevel::kWarning, "the pod's addresses are not announced to its neighbours",
         {{"ifname", ifname}, {"error", e.what()}});

@@ -104,7 +104,7 @@ class NeutronBackend final : public Backend,
   void RemoveUnmarked(const std::string& port_id) override { planner_.Remove(port_id); }
   [[nodiscard]] bool IsHeld(const std::string& port_id) const override;
   [[nodiscard]] std::optional<std::string> WhyNotListed() const override;
-  void Enforce(const PolicyChanges& changes) override { isolation_->Enforce(changes); }
+  void Enforce(const policy::PolicyChanges& changes) override { isolation_->Enforce(changes); }
   [[nodiscard]] std::optional<std::string> FindRefusal(const std::string& policy) const override {
     return isolation_->FindRefusal(policy);
   }

@@ -20,8 +20,9 @@ void AppendItem(std::string& list, const std::string& item) {
 
 /// The rule's peers of one version: "ip4.src == {...}" for its networks, and for each set of pods.
 /// ovn-controller aborts, up to 25.03.0, where pods go from one set of a list to another one of it.
-std::vector<std::string> PeersOf(const PolicyRule& rule, const Version& version,
-                                 const std::function<std::string(const PodSet&)>& group_of) {
+std::vector<std::string> PeersOf(
+    const policy::PolicyRule& rule, const Version& version,
+    const std::function<std::string(const policy::PodSet&)>& group_of) {
   std::string networks;
   for (const IpNetwork& network : rule.networks) {
     if (network.address.family != version.family) continue;
@@ -31,16 +32,18 @@ std::vector<std::string> PeersOf(const PolicyRule& rule, const Version& version,
   std::vector<std::string> lists;
   lists.reserve(rule.peers.size() + 1);
   if (!networks.empty()) lists.push_back(std::move(networks));
-  for (const PodSet& set : rule.peers)
+  for (const policy::PodSet& set : rule.peers)
     lists.push_back(std::string("$").append(group_of(set)).append("_").append(version.name));
-  const char* field = rule.direction == TrafficDirection::kIngress ? ".src == {" : ".dst == {";
+  const char* field =
+      rule.direction == policy::TrafficDirection::kIngress ? ".src == {" : ".dst == {";
   for (std::string& list : lists)
     list = std::string(version.name).append(field).append(list).append("}");
   return lists;
 }
 
-std::vector<std::string> PeerMatches(const PolicyRule& rule,
-                                     const std::function<std::string(const PodSet&)>& group_of) {
+std::vector<std::string> PeerMatches(
+    const policy::PolicyRule& rule,
+    const std::function<std::string(const policy::PodSet&)>& group_of) {
   if (rule.any_peer) return {"ip"};
   std::vector<std::string> matches;
   matches.reserve(kVersions.size() * (rule.peers.size() + 1));
@@ -51,7 +54,7 @@ std::vector<std::string> PeerMatches(const PolicyRule& rule,
 }
 
 /// Appends the numbers of a range as values with masks: "80", "1024/64512".
-void AppendRange(std::string& list, const PortRange& range) {
+void AppendRange(std::string& list, const policy::PortRange& range) {
   for (uint32_t first = range.first; first <= range.last;) {
     uint32_t size = 1;
     while (first % (2 * size) == 0 && first + 2 * size - 1 <= range.last && size <= UINT16_MAX)
@@ -64,11 +67,11 @@ void AppendRange(std::string& list, const PortRange& range) {
 }
 
 /// " && tcp.dst == {...}" for each protocol; for all ports one that is empty.
-std::vector<std::string> PortMatches(const PolicyRule& rule) {
+std::vector<std::string> PortMatches(const policy::PolicyRule& rule) {
   if (rule.any_port) return {""};
   std::map<std::string, std::string> lists;
   std::map<std::string, bool> has_all;
-  for (const PortRange& range : rule.ports) {
+  for (const policy::PortRange& range : rule.ports) {
     has_all[range.protocol] |= range.first == 0 && range.last == UINT16_MAX;
     AppendRange(lists[range.protocol], range);
   }
@@ -84,8 +87,9 @@ std::vector<std::string> PortMatches(const PolicyRule& rule) {
 
 }  // namespace
 
-std::vector<std::string> AclMatches(const PolicyRule& rule,
-                                    const std::function<std::string(const PodSet&)>& group_of) {
+std::vector<std::string> AclMatches(
+    const policy::PolicyRule& rule,
+    const std::function<std::string(const policy::PodSet&)>& group_of) {
   const std::vector<std::string> ports = PortMatches(rule);
   std::vector<std::string> matches;
   for (const std::string& peers : PeerMatches(rule, group_of)) {

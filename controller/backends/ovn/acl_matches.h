@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 
 namespace kuryr::controller::ovn {
 
@@ -13,6 +13,7 @@ namespace kuryr::controller::ovn {
 /// So ovn-controller makes about as many flows as the lists have items. A mixture of fields, and
 /// what a list excludes, would make it multiply them.
 [[nodiscard]] std::vector<std::string> AclMatches(
-    const PolicyRule& rule, const std::function<std::string(const PodSet&)>& group_of);
+    const policy::PolicyRule& rule,
+    const std::function<std::string(const policy::PodSet&)>& group_of);
 
 }  // namespace kuryr::controller::ovn

@@ -4,23 +4,23 @@
 #include <array>
 #include <optional>
 
-#include "controller/policy/policy_verdicts.h"
+#include "policy/policy_verdicts.h"
 
 namespace kuryr::controller::ovn {
 namespace {
 
 constexpr int kTop = 32000;
-constexpr int kBottom = 2000;  ///< of admins' rules
+constexpr int kBottom = kAllowPriority + kAllowPriorities;  ///< of admins' rules
 constexpr int kBaselineTop = kDropPriority - 1;
 constexpr int kBaselineBottom = 500;
 
 /// The rules of one direction, in order.
-std::vector<AdminRule> InOrder(const std::map<std::string, CompiledPolicy>& policies,
-                               PolicyTier tier, TrafficDirection direction) {
+std::vector<AdminRule> InOrder(const std::map<std::string, policy::CompiledPolicy>& policies,
+                               policy::PolicyTier tier, policy::TrafficDirection direction) {
   std::vector<AdminRule> rules;
-  for (const std::string& policy : AdminOrder(policies, tier)) {
+  for (const std::string& policy : policy::AdminOrder(policies, tier)) {
     size_t number = 0;
-    for (const PolicyRule& rule : policies.at(policy).rules) {
+    for (const policy::PolicyRule& rule : policies.at(policy).rules) {
       const std::string name = policy + "/" + std::to_string(number++);
       if (rule.direction == direction) rules.push_back({policy, name, rule, 0});
     }
@@ -30,19 +30,21 @@ std::vector<AdminRule> InOrder(const std::map<std::string, CompiledPolicy>& poli
 
 /// There is no priority left: the rule fails closed. False: it is left out.
 bool FailClosed(AdminRule& rule, int priority) {
-  if (rule.rule.action == PolicyAction::kAllow) return false;
-  rule.rule.action = PolicyAction::kDeny;
+  if (rule.rule.action == policy::PolicyAction::kAllow) return false;
+  rule.rule.action = policy::PolicyAction::kDeny;
   rule.priority = priority;
   return true;
 }
 
 }  // namespace
 
-AdminLadder::AdminLadder(const std::map<std::string, CompiledPolicy>& policies)
+AdminLadder::AdminLadder(const std::map<std::string, policy::CompiledPolicy>& policies)
     : lowest_(kBaselineTop) {
-  for (const auto direction : {TrafficDirection::kIngress, TrafficDirection::kEgress})
+  for (const auto direction :
+       {policy::TrafficDirection::kIngress, policy::TrafficDirection::kEgress})
     AddBaseline(policies, direction);
-  for (const auto direction : {TrafficDirection::kIngress, TrafficDirection::kEgress})
+  for (const auto direction :
+       {policy::TrafficDirection::kIngress, policy::TrafficDirection::kEgress})
     AddRules(policies, direction);
 }
 
@@ -53,28 +55,28 @@ int AdminLadder::Within(const AdminRule& passing, int priority) {
 int AdminLadder::RestOf(const AdminRule& passing) const { return Within(passing, lowest_ - 1); }
 
 /// Rules of one action that follow each other share a priority, or a stretch.
-void AdminLadder::AddRules(const std::map<std::string, CompiledPolicy>& policies,
-                           TrafficDirection direction) {
+void AdminLadder::AddRules(const std::map<std::string, policy::CompiledPolicy>& policies,
+                           policy::TrafficDirection direction) {
   const int stretch = kAllowPriority - lowest_ + 2;
-  std::optional<PolicyAction> last;
+  std::optional<policy::PolicyAction> last;
   int priority = 0;
   int next = kTop;
-  for (AdminRule& rule : InOrder(policies, PolicyTier::kAdmin, direction)) {
+  for (AdminRule& rule : InOrder(policies, policy::PolicyTier::kAdmin, direction)) {
     if (last != rule.rule.action) {
       last = rule.rule.action;
       priority = next;
-      next -= *last == PolicyAction::kPass ? stretch : 1;
+      next -= *last == policy::PolicyAction::kPass ? stretch : 1;
     }
     rule.priority = priority;
     if (next > kBottom || FailClosed(rule, kBottom)) rules_.push_back(std::move(rule));
   }
 }
 
-void AdminLadder::AddBaseline(const std::map<std::string, CompiledPolicy>& policies,
-                              TrafficDirection direction) {
-  std::optional<PolicyAction> last;
+void AdminLadder::AddBaseline(const std::map<std::string, policy::CompiledPolicy>& policies,
+                              policy::TrafficDirection direction) {
+  std::optional<policy::PolicyAction> last;
   int priority = kBaselineTop + 1;
-  for (AdminRule& rule : InOrder(policies, PolicyTier::kBaseline, direction)) {
+  for (AdminRule& rule : InOrder(policies, policy::PolicyTier::kBaseline, direction)) {
     if (last != rule.rule.action) {
       last = rule.rule.action;
       --priority;

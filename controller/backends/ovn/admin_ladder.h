@@ -4,21 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 
 namespace kuryr::controller::ovn {
 
 /// The priorities of ACLs (ovn-nb(5), ACL). The ACL of the highest priority that matches decides.
 inline constexpr int kTrackPriority = 1;
 inline constexpr int kDropPriority = 1000;
-inline constexpr int kAllowPriority = 1001;
+inline constexpr int kAllowPriority = 1001;  ///< the lowest of what NetworkPolicies allow
+inline constexpr int kAllowPriorities = 999;
 inline constexpr int kNodePriority = 32767;
 
 /// A rule of an admin's policy, and the priority of its ACLs.
 struct AdminRule {
   std::string policy;  ///< as PolicyChanges has it
   std::string name;    ///< POLICY/NUMBER
-  PolicyRule rule;
+  policy::PolicyRule rule;
   int priority = 0;  ///< the first of the stretch, if the rule passes on
 };
 
@@ -30,7 +31,7 @@ class AdminLadder {
  public:
   AdminLadder() = default;
   /// Orders the admins' policies among these.
-  explicit AdminLadder(const std::map<std::string, CompiledPolicy>& policies);
+  explicit AdminLadder(const std::map<std::string, policy::CompiledPolicy>& policies);
 
   [[nodiscard]] const std::vector<AdminRule>& rules() const noexcept { return rules_; }
   [[nodiscard]] const std::vector<AdminRule>& baseline() const noexcept { return baseline_; }
@@ -41,9 +42,10 @@ class AdminLadder {
   [[nodiscard]] int RestOf(const AdminRule& passing) const;
 
  private:
-  void AddRules(const std::map<std::string, CompiledPolicy>& policies, TrafficDirection direction);
-  void AddBaseline(const std::map<std::string, CompiledPolicy>& policies,
-                   TrafficDirection direction);
+  void AddRules(const std::map<std::string, policy::CompiledPolicy>& policies,
+                policy::TrafficDirection direction);
+  void AddBaseline(const std::map<std::string, policy::CompiledPolicy>& policies,
+                   policy::TrafficDirection direction);
 
   std::vector<AdminRule> rules_;
   std::vector<AdminRule> baseline_;

@@ -7,17 +7,44 @@ namespace {
 
 size_t VipsOf(const Service& service) { return service.ports.size() * service.cluster_ips.size(); }
 
-size_t CostOf(const Service& service) {
+using Rows = std::set<std::pair<std::string, std::string>>;  // by client and protocol
+
+/// The endpoints that the clients prefer. Adds their rows.
+size_t CountPreferred(const EndpointsByClient& preferred, const std::string& protocol, Rows& rows) {
+  size_t endpoints = 0;
+  for (const auto& [client, of_client] : preferred) {
+    endpoints += of_client.size();
+    rows.emplace(client, protocol);
+  }
+  return endpoints;
+}
+
+size_t CostOf(const Service& service, size_t switches) {
   if (service.cluster_ips.empty()) return 0;
   size_t endpoints = 0;
-  std::set<std::pair<std::string, std::string>> rows;
+  Rows of_nodes;
+  Rows of_zones;
+  std::set<std::string> placed;  // protocols whose load balancers are at single switches
   for (const ServicePort& port : service.ports) {
     endpoints += port.endpoints.size();
     for (const ServiceEndpoint& endpoint : port.endpoints) {
-      if (!endpoint.node.empty()) rows.emplace(endpoint.node, port.protocol);
+      if (!endpoint.node.empty()) of_nodes.emplace(endpoint.node, port.protocol);
     }
+    endpoints += CountPreferred(port.of_node, port.protocol, of_nodes);
+    endpoints += CountPreferred(port.of_zone, port.protocol, of_zones);
+    if (!port.of_node.empty()) placed.insert(port.protocol);
   }
-  return endpoints + EndpointBudget::kVip * VipsOf(service) + EndpointBudget::kRow * rows.size();
+  return endpoints + EndpointBudget::kVip * VipsOf(service) +
+         EndpointBudget::kRow * (of_nodes.size() + of_zones.size()) +
+         EndpointBudget::kPlace * switches * placed.size();
+}
+
+Service WithoutPreferences(Service service) {
+  for (ServicePort& port : service.ports) {
+    port.of_node.clear();
+    port.of_zone.clear();
+  }
+  return service;
 }
 
 std::string NamespaceOf(const std::string& name) { return name.substr(0, name.find('/')); }
@@ -43,13 +70,22 @@ bool EndpointBudget::Admit(const std::string& name, const Waiting& wanted) {
   return true;
 }
 
+EndpointBudget::Waiting EndpointBudget::Weigh(const Service& service, size_t switches) {
+  return {.service = service, .vips = VipsOf(service), .cost = CostOf(service, switches)};
+}
+
 std::vector<EndpointBudget::Form> EndpointBudget::Take(const std::string& name,
-                                                       const Service& service) {
+                                                       const Service& service, size_t switches) {
   Forget(name);
-  Waiting wanted = {.service = service, .vips = VipsOf(service), .cost = CostOf(service)};
+  Waiting wanted = Weigh(service, switches);
+  bool is_admitted = Admit(name, wanted);
+  if (!is_admitted && HasPreferences(service)) {
+    wanted = Weigh(WithoutPreferences(service), switches);
+    is_admitted = Admit(name, wanted);
+  }
   std::vector<Form> forms;
-  if (Admit(name, wanted)) {
-    forms.emplace_back(name, service);
+  if (is_admitted) {
+    forms.emplace_back(name, std::move(wanted.service));
   } else {
     waiting_.emplace(name, std::move(wanted));
     forms.emplace_back(name, Service());

@@ -1,9 +1,12 @@
 #include "controller/backends/ovn/load_balancers.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 #include "controller/backends/ovn/northbound/schema.h"
+#include "controller/backends/ovn/topology.h"
 
 namespace kuryr::controller::ovn {
 namespace {
@@ -70,6 +73,47 @@ std::map<std::string, Service> PartsOf(const Service& facts) {
   return parts;
 }
 
+using Endpoints = std::vector<ServiceEndpoint>;
+
+void AppendOf(IpFamily family, const Endpoints& from, Endpoints& to) {
+  std::copy_if(from.begin(), from.end(), std::back_inserter(to),
+               [&](const ServiceEndpoint& each) { return each.address.family == family; });
+}
+
+/// What clients of the node, or else of the zone, reach by the port.
+Endpoints PreferredOf(const ServicePort& port, const std::string& node, const std::string& zone) {
+  static const Endpoints kNone;
+  const auto at = [](const EndpointsByClient& by, const std::string& client) -> const Endpoints& {
+    const auto found = by.find(client);
+    return found == by.end() ? kNone : found->second;
+  };
+  Endpoints preferred;
+  for (const IpFamily family : {IpFamily::kIpv4, IpFamily::kIpv6}) {
+    const size_t before = preferred.size();
+    for (const Endpoints* from :
+         {&at(port.of_node, node), &at(port.of_zone, zone), &port.endpoints}) {
+      if (preferred.size() == before) AppendOf(family, *from, preferred);
+    }
+  }
+  return preferred;
+}
+
+/// The Service for the clients of a node or a zone.
+Service PartFor(const Service& facts, const std::string& node, const std::string& zone) {
+  Service part = facts;
+  for (ServicePort& port : part.ports) port.endpoints = PreferredOf(port, node, zone);
+  return part;
+}
+
+/// The nodes or zones whose clients prefer some endpoints.
+std::set<std::string> ClientsIn(const Service& facts, EndpointsByClient ServicePort::* preferred) {
+  std::set<std::string> clients;
+  for (const ServicePort& port : facts.ports) {
+    for (const auto& [client, endpoints] : port.*preferred) clients.insert(client);
+  }
+  return clients;
+}
+
 std::string DropPrefix(const std::string& service) { return "service/" + service + "/"; }
 
 WantedRow DropRow(const std::string& service, const IpAddress& address) {
@@ -134,11 +178,43 @@ void LoadBalancers::Append(const std::string& service, const std::string& suffix
   }
 }
 
-std::vector<WantedRow> LoadBalancers::RowsOf(const std::string& service,
-                                             const Service& facts) const {
+/// The switches of a zone have one group. Where some of them have a load balancer of their own, the
+/// others have theirs one by one.
+void LoadBalancers::AppendPreferring(const std::string& service, const Service& facts,
+                                     const Zones& zones, std::vector<WantedRow>& rows) const {
+  std::set<RowKey> own;
+  for (const std::string& node : ClientsIn(facts, &ServicePort::of_node)) {
+    if (!zones.Has(node)) continue;
+    own.insert(NodeSwitch(node));
+    Append(service, "/" + node, PartFor(facts, node, zones.ZoneOf(node)),
+           {PlaceOn(NodeSwitch(node))}, rows);
+  }
+  const std::set<std::string> preferring = ClientsIn(facts, &ServicePort::of_zone);
+  std::vector<Place> rest;
+  for (const auto& [zone, switches] : zones.switches()) {
+    std::vector<Place> places;
+    if (own.empty()) places.push_back(PlaceOn(ZoneGroup(zone)));
+    for (const RowKey& each : switches) {
+      if (!own.empty() && !own.contains(each)) places.push_back(PlaceOn(each));
+    }
+    if (!preferring.contains(zone)) {
+      std::move(places.begin(), places.end(), std::back_inserter(rest));
+    } else if (!places.empty()) {
+      Append(service, "/zone/" + zone, PartFor(facts, "", zone), places, rows);
+    }
+  }
+  if (!rest.empty()) Append(service, "", facts, rest, rows);
+}
+
+std::vector<WantedRow> LoadBalancers::RowsOf(const std::string& service, const Service& facts,
+                                             const Zones& zones) const {
   std::vector<WantedRow> rows;
   if (!facts.local) {
-    Append(service, "", facts, {PlaceOn(ServiceGroup())}, rows);
+    if (HasPreferences(facts)) {
+      AppendPreferring(service, facts, zones, rows);
+    } else {
+      Append(service, "", facts, {PlaceOn(ServiceGroup())}, rows);
+    }
     return rows;
   }
   if (!shared_.empty()) Append(service, "", SharedPartOf(facts), shared_, rows);

@@ -49,9 +49,9 @@ std::vector<RowKey> Without(const std::vector<RowKey>& all, const std::vector<Ro
   return rest;
 }
 
-bool HaveAny(const std::set<PodSet>& sets, const std::set<PodSet>& wanted) {
+bool HaveAny(const std::set<policy::PodSet>& sets, const std::set<policy::PodSet>& wanted) {
   return std::any_of(wanted.begin(), wanted.end(),
-                     [&](const PodSet& set) { return sets.contains(set); });
+                     [&](const policy::PodSet& set) { return sets.contains(set); });
 }
 
 }  // namespace
@@ -60,11 +60,13 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
                        std::chrono::milliseconds grace)
     : hooks_(hooks),
       pools_(options.pools, std::random_device()(), std::chrono::steady_clock::now, hooks.wake),
+      balances_services_(options.balances_services),
       topology_(options),
       balancers_(options, topology_.SharedSwitches()),
       networks_(NamesById(options.pools)),
       policies_(options.cluster),
       budget_(kMostEndpoints),
+      zones_(options.cluster, topology_.SharedSwitches()),
       tracer_(options),
       northbound_({.remotes = options.nb_connection,
                    .cluster = options.cluster,
@@ -72,6 +74,7 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
                              .told = [this](const std::vector<RowKey>& keys) { OnTold(keys); }},
                    .grace = grace}) {
   northbound_.Want(topology_.SharedRows());
+  if (balances_services_ && zones_.size() > 0) northbound_.Want({zones_.GroupRow("")});
   if (options.sb_connection.empty()) return;
   BackendHooks of_southbound = hooks;
   of_southbound.may_write = [this] {
@@ -100,18 +103,20 @@ std::vector<WantedRow> OvnBackend::Police(const std::vector<vif::PodVif>& vifs,
 
 WantedRow OvnBackend::WithPolicies(const std::string& pod_uid, const PolicedPort& port) const {
   WantedRow row = port.row;
-  for (Place& place : policies_.PlacesIn(SetsOf(policies_.members(), pod_uid, port.network)))
+  for (Place& place :
+       policies_.PlacesIn(policy::SetsOf(policies_.members(), pod_uid, port.network)))
     row.places.push_back(std::move(place));
   return row;
 }
 
-void OvnBackend::AppendPorts(const PolicyMember& member, std::vector<WantedRow>& rows) const {
-  const std::string uid = PodOf(member);
+void OvnBackend::AppendPorts(const policy::PolicyMember& member,
+                             std::vector<WantedRow>& rows) const {
+  const std::string uid = policy::PodOf(member);
   const auto account = accounts_.find(uid);
   if (account == accounts_.end()) return;
-  const bool is_any = member == MemberOf(uid, kAnyNetwork);
+  const bool is_any = member == policy::MemberOf(uid, policy::kAnyNetwork);
   for (const PolicedPort& port : account->second.ports) {
-    if (is_any ? !port.network.empty() : member == MemberOf(uid, port.network))
+    if (is_any ? !port.network.empty() : member == policy::MemberOf(uid, port.network))
       rows.push_back(WithPolicies(uid, port));
   }
 }
@@ -120,9 +125,9 @@ void OvnBackend::AppendPorts(const PolicyMember& member, std::vector<WantedRow>&
 void OvnBackend::AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) {
   const auto account = accounts_.find(owner.id);
   if (account == accounts_.end()) return;
-  std::set<PodSet> sets;
+  std::set<policy::PodSet> sets;
   for (const PolicedPort& port : account->second.ports)
-    sets.merge(SetsOf(policies_.members(), owner.id, port.network));
+    sets.merge(policy::SetsOf(policies_.members(), owner.id, port.network));
   for (RowKey& key : policies_.IsolationOf(sets)) {
     if (!northbound_.StateOf({key}).settled) awaiting_[key].insert(owner.id);
     keys.push_back(std::move(key));
@@ -141,17 +146,19 @@ std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::
   for (const RowKey& key : old) owners_.erase(key);
   for (const RowKey& key : keys) owners_[key] = owner.id;
   if (!owner.is_node()) rows = Police(vifs, std::move(rows), account);
+  const bool has_switch = std::find(keys.begin(), keys.end(), NodeSwitch(owner.node)) != keys.end();
   if (turn == Turn::kFirst) {
     northbound_.WantFirst(std::move(rows), old);
   } else {
     northbound_.Want(std::move(rows), old);
   }
+  if (has_switch) OnZones(zones_.Add(owner.node));
   AppendIsolation(owner, keys);
   return keys;
 }
 
 /// A policy without rules has no port groups. So a set may have members before it has a group.
-void OvnBackend::Enforce(const PolicyChanges& changes) {
+void OvnBackend::Enforce(const policy::PolicyChanges& changes) {
   const MutexLock lock(mutex_);
   PolicyRows::Changes rows = policies_.Take(changes.policies, changes.pods);
   if (!rows.groups.empty()) {
@@ -241,7 +248,10 @@ bool OvnBackend::Release(const std::string& owner_id) {
   {
     const MutexLock lock(mutex_);
     const auto account = accounts_.find(owner_id);
-    if (account != accounts_.end()) rows = account->second.rows;
+    if (account != accounts_.end()) {
+      rows = account->second.rows;
+      if (account->second.owner.is_node()) OnZones(zones_.Remove(account->second.owner.node));
+    }
   }
   northbound_.Drop(rows);
   if (!northbound_.StateOf(rows).settled) return false;
@@ -260,8 +270,32 @@ void OvnBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& 
 
 void OvnBackend::Balance(const std::string& name, const Service& service) {
   const MutexLock lock(mutex_);
-  for (const auto& [each, form] : budget_.Take(name, service))
-    northbound_.Replace(LoadBalancers::PrefixesOf(each), balancers_.RowsOf(each, form));
+  for (auto& [each, form] : budget_.Take(name, service, zones_.size())) {
+    northbound_.Replace(LoadBalancers::PrefixesOf(each), balancers_.RowsOf(each, form, zones_));
+    preferring_.erase(each);
+    if (HasPreferences(form)) preferring_.emplace(each, std::move(form));
+  }
+}
+
+void OvnBackend::SetZone(const std::string& node, const std::string& zone) {
+  const MutexLock lock(mutex_);
+  OnZones(zones_.Move(node, zone));
+}
+
+void OvnBackend::OnZones(const std::set<std::string>& changed) {
+  if (!balances_services_ || changed.empty()) return;
+  std::vector<WantedRow> groups;
+  std::vector<RowKey> gone;
+  for (const std::string& zone : changed) {
+    if (zones_.switches().contains(zone)) {
+      groups.push_back(zones_.GroupRow(zone));
+    } else {
+      gone.push_back(ZoneGroup(zone));
+    }
+  }
+  northbound_.Want(std::move(groups), gone);
+  for (const auto& [name, form] : preferring_)
+    northbound_.Replace(LoadBalancers::PrefixesOf(name), balancers_.RowsOf(name, form, zones_));
 }
 
 std::optional<std::string> OvnBackend::WhyNotBalanced(const std::string& name) const {

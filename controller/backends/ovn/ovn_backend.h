@@ -19,6 +19,7 @@
 #include "controller/backends/ovn/policy_rows.h"
 #include "controller/backends/ovn/southbound/southbound.h"
 #include "controller/backends/ovn/topology.h"
+#include "controller/backends/ovn/zones.h"
 #include "controller/backends/pools/pool_backend.h"
 
 namespace kuryr::controller::ovn {
@@ -52,8 +53,9 @@ class OvnBackend final : public Backend,
   void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override { return pools_.Inventory(); }
   void Balance(const std::string& name, const Service& service) override;
+  void SetZone(const std::string& node, const std::string& zone) override;
   [[nodiscard]] std::optional<std::string> WhyNotBalanced(const std::string& name) const override;
-  void Enforce(const PolicyChanges& changes) override;
+  void Enforce(const policy::PolicyChanges& changes) override;
   [[nodiscard]] std::optional<std::string> FindRefusal(const std::string& name) const override;
   void SetClusterUid(const std::string& uid) override;
   void WriteTo(service::MetricsText& text) const override;
@@ -61,7 +63,7 @@ class OvnBackend final : public Backend,
     return {.addresses = pools_.facets().addresses,
             .interfaces = this,
             .metrics = this,
-            .services = this,
+            .services = balances_services_ ? this : nullptr,
             .policies = this,
             .sharer = this,
             .chassis = southbound_ ? &*southbound_ : nullptr,
@@ -92,15 +94,19 @@ class OvnBackend final : public Backend,
   [[nodiscard]] WantedRow WithPolicies(const std::string& pod_uid, const PolicedPort& port) const
       REQUIRES(mutex_);
   /// Appends the rows of ports whose sets are the member's.
-  void AppendPorts(const PolicyMember& member, std::vector<WantedRow>& rows) const REQUIRES(mutex_);
+  void AppendPorts(const policy::PolicyMember& member, std::vector<WantedRow>& rows) const
+      REQUIRES(mutex_);
   /// Appends the keys of the rows that isolate the pod, which is woken when they are settled.
   void AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) REQUIRES(mutex_);
   void OnTold(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
+  /// Writes what depends on the switches of these zones.
+  void OnZones(const std::set<std::string>& changed) REQUIRES(mutex_);
   /// Wakes the policies that have these rows, if the database refuses one of them.
   void WakePolicies(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
 
   const BackendHooks hooks_;
   pools::PoolBackend pools_;
+  const bool balances_services_;
   const Topology topology_;
   const LoadBalancers balancers_;
   const std::map<std::string, std::string> networks_;  ///< the pools' names by their networks' ids
@@ -110,6 +116,8 @@ class OvnBackend final : public Backend,
   PolicyRows policies_ GUARDED_BY(mutex_);
   std::map<RowKey, std::set<std::string>> awaiting_ GUARDED_BY(mutex_);  ///< pods, by row
   EndpointBudget budget_ GUARDED_BY(mutex_);
+  Zones zones_ GUARDED_BY(mutex_);
+  std::map<std::string, Service> preferring_ GUARDED_BY(mutex_);  ///< whose rows follow zones_
   const OvnTracer tracer_;
   Northbound northbound_;                 ///< after all that it calls
   std::optional<Southbound> southbound_;  ///< where [ovn] sb_connection is set; it asks northbound_

@@ -11,17 +11,19 @@
 namespace kuryr::controller::ovn {
 namespace {
 
-TrafficDirection OppositeOf(TrafficDirection direction) {
-  return direction == TrafficDirection::kIngress ? TrafficDirection::kEgress
-                                                 : TrafficDirection::kIngress;
+policy::TrafficDirection OppositeOf(policy::TrafficDirection direction) {
+  return direction == policy::TrafficDirection::kIngress ? policy::TrafficDirection::kEgress
+                                                         : policy::TrafficDirection::kIngress;
 }
 
-std::string DropName(const PodSet& set, TrafficDirection direction) {
-  return (direction == TrafficDirection::kIngress ? "isolated/ingress/" : "isolated/egress/") + set;
+std::string DropName(const policy::PodSet& set, policy::TrafficDirection direction) {
+  return (direction == policy::TrafficDirection::kIngress ? "isolated/ingress/"
+                                                          : "isolated/egress/") +
+         set;
 }
 
-std::string PortIs(TrafficDirection direction, const std::string& group) {
-  return (direction == TrafficDirection::kIngress ? "outport == @" : "inport == @") + group;
+std::string PortIs(policy::TrafficDirection direction, const std::string& group) {
+  return (direction == policy::TrafficDirection::kIngress ? "outport == @" : "inport == @") + group;
 }
 
 /// Whether one match is of IPv4 packets and the other of IPv6 packets: an ACL of both has no use.
@@ -35,13 +37,20 @@ bool Contradict(const std::string& match, const std::string& other) {
 
 /// An ACL of what pods of the group receive or send. What they send is looked at after OVN's load
 /// balancers have chosen an endpoint.
-WantedRow AclRow(std::string name, TrafficDirection direction, const std::string& group) {
-  const bool is_ingress = direction == TrafficDirection::kIngress;
+WantedRow AclRow(std::string name, policy::TrafficDirection direction, const std::string& group) {
+  const bool is_ingress = direction == policy::TrafficDirection::kIngress;
   WantedRow row = {.key = {kAcl, std::move(name)},
                    .values = {{"direction", is_ingress ? "to-lport" : "from-lport"},
                               {"match", PortIs(direction, group)}}};
   if (!is_ingress) row.maps["options"] = {{"apply-after-lb", "true"}};
   return row;
+}
+
+/// What policies allow has no order, so pods of other sets may have another priority.
+/// ovn-controller joins the flows of one priority that match the same block. After a change of one
+/// port group it reads again the ACLs of all port groups with joined flows.
+int AllowPriorityOf(const policy::PodSet& set) {
+  return kAllowPriority + static_cast<int>(Hash(set) % kAllowPriorities);
 }
 
 void Restrict(WantedRow& row, const std::string& condition) {
@@ -55,19 +64,19 @@ void PolicyRows::Add(WantedRow row, Rows& rows) {
   rows.insert_or_assign(std::move(key), std::move(row));
 }
 
-std::vector<std::string> PolicyRows::MatchesOf(const PolicyRule& rule) const {
-  return AclMatches(rule, [this](const PodSet& set) { return GroupName(set); });
+std::vector<std::string> PolicyRows::MatchesOf(const policy::PolicyRule& rule) const {
+  return AclMatches(rule, [this](const policy::PodSet& set) { return GroupName(set); });
 }
 
-std::string PolicyRows::GroupName(const PodSet& set) const {
+std::string PolicyRows::GroupName(const policy::PodSet& set) const {
   return "kuryr_" + DigestOf(cluster_ + "/" + set);
 }
 
-WantedRow PolicyRows::GroupRow(const PodSet& set) const {
+WantedRow PolicyRows::GroupRow(const policy::PodSet& set) const {
   return {.key = {kPortGroup, set}, .values = {{"name", GroupName(set)}}};
 }
 
-WantedRow PolicyRows::DropRow(const PodSet& set, TrafficDirection direction) const {
+WantedRow PolicyRows::DropRow(const policy::PodSet& set, policy::TrafficDirection direction) const {
   WantedRow row = AclRow(DropName(set, direction), direction, GroupName(set));
   row.values["priority"] = kDropPriority;
   row.values["action"] = "drop";
@@ -78,7 +87,7 @@ WantedRow PolicyRows::DropRow(const PodSet& set, TrafficDirection direction) con
 
 /// OVN tracks the connections of a switch with a stateful ACL alone. Without this ACL the drop of
 /// one direction would drop the replies to the other one.
-WantedRow PolicyRows::TrackRow(const PodSet& set, TrafficDirection dropped) const {
+WantedRow PolicyRows::TrackRow(const policy::PodSet& set, policy::TrafficDirection dropped) const {
   WantedRow row = AclRow("tracked/" + DropName(set, dropped), OppositeOf(dropped), GroupName(set));
   row.values["priority"] = kTrackPriority;
   row.values["action"] = "allow-related";
@@ -87,21 +96,21 @@ WantedRow PolicyRows::TrackRow(const PodSet& set, TrafficDirection dropped) cons
   return row;
 }
 
-WantedRow PolicyRows::RuleRow(std::string name, const PolicyRule& rule,
+WantedRow PolicyRows::RuleRow(std::string name, const policy::PolicyRule& rule,
                               const std::string& match) const {
   WantedRow row = AclRow(std::move(name), rule.direction, GroupName(rule.subject));
-  row.values["action"] = rule.action == PolicyAction::kDeny ? "drop" : "allow-related";
+  row.values["action"] = rule.action == policy::PolicyAction::kDeny ? "drop" : "allow-related";
   row.places = {{{kPortGroup, rule.subject}, "acls"}};
   Restrict(row, match);
   return row;
 }
 
-void PolicyRows::AddGroups(const PolicyRule& rule, Rows& rows) const {
+void PolicyRows::AddGroups(const policy::PolicyRule& rule, Rows& rows) const {
   Add(GroupRow(rule.subject), rows);
-  for (const PodSet& peer : rule.peers) Add(GroupRow(peer), rows);
+  for (const policy::PodSet& peer : rule.peers) Add(GroupRow(peer), rows);
 }
 
-void PolicyRows::AddRule(const std::string& name, const PolicyRule& rule, int priority,
+void PolicyRows::AddRule(const std::string& name, const policy::PolicyRule& rule, int priority,
                          Rows& rows) const {
   AddGroups(rule, rows);
   size_t index = 0;
@@ -113,12 +122,14 @@ void PolicyRows::AddRule(const std::string& name, const PolicyRule& rule, int pr
 }
 
 /// Repeats a row of a set for the traffic that each rule of its direction passes on.
-void PolicyRows::AddPassed(const WantedRow& row, TrafficDirection direction, Rows& rows) const {
+void PolicyRows::AddPassed(const WantedRow& row, policy::TrafficDirection direction,
+                           Rows& rows) const {
   const std::string match = row.values.at("match");
   const int priority = row.values.at("priority");
-  const PodSet& set = row.places.front().row.name;
+  const policy::PodSet& set = row.places.front().row.name;
   for (const AdminRule& passing : ladder_.rules()) {
-    if (passing.rule.action != PolicyAction::kPass || passing.rule.direction != direction) continue;
+    if (passing.rule.action != policy::PolicyAction::kPass || passing.rule.direction != direction)
+      continue;
     if (!shared_.Share(set, passing.rule.subject)) continue;
     size_t index = 0;
     for (const std::string& passed : MatchesOf(passing.rule)) {
@@ -135,24 +146,25 @@ void PolicyRows::AddPassed(const WantedRow& row, TrafficDirection direction, Row
 }
 
 /// Admins' policies are for interface eth0, so they pass nothing on to a MultiNetworkPolicy.
-void PolicyRows::AddNetworkRows(const std::string& name, const CompiledPolicy& policy,
+void PolicyRows::AddNetworkRows(const std::string& name, const policy::CompiledPolicy& policy,
                                 Rows& rows) const {
   Add(GroupRow(policy.subject), rows);
-  const auto isolate = [&](TrafficDirection direction) {
+  const auto isolate = [&](policy::TrafficDirection direction) {
     WantedRow drop = DropRow(policy.subject, direction);
     if (!policy.networks) AddPassed(drop, direction, rows);
     Add(std::move(drop), rows);
     Add(TrackRow(policy.subject, direction), rows);
   };
-  if (policy.isolates_ingress) isolate(TrafficDirection::kIngress);
-  if (policy.isolates_egress) isolate(TrafficDirection::kEgress);
+  if (policy.isolates_ingress) isolate(policy::TrafficDirection::kIngress);
+  if (policy.isolates_egress) isolate(policy::TrafficDirection::kEgress);
   size_t index = 0;
-  for (const PolicyRule& rule : policy.rules) {
+  for (const policy::PolicyRule& rule : policy.rules) {
     AddGroups(rule, rows);
     for (const std::string& match : MatchesOf(rule)) {
       WantedRow row = RuleRow("policy/" + name + "/" + std::to_string(index++), rule, match);
       row.values["priority"] = kAllowPriority;
       if (!policy.networks) AddPassed(row, rule.direction, rows);
+      row.values["priority"] = AllowPriorityOf(rule.subject);
       Add(std::move(row), rows);
     }
   }
@@ -162,7 +174,7 @@ void PolicyRows::AddNetworkRows(const std::string& name, const CompiledPolicy& p
 void PolicyRows::AddAdminRows(const std::string& name, Rows& rows) const {
   for (const AdminRule& each : ladder_.rules()) {
     if (each.policy != name) continue;
-    const bool passes = each.rule.action == PolicyAction::kPass;
+    const bool passes = each.rule.action == policy::PolicyAction::kPass;
     AddRule(each.name, each.rule, passes ? ladder_.RestOf(each) : each.priority, rows);
     Add(TrackRow(each.rule.subject, each.rule.direction), rows);
   }
@@ -180,8 +192,8 @@ void PolicyRows::AddAdminRows(const std::string& name, Rows& rows) const {
 
 PolicyRows::Rows PolicyRows::RowsFor(const std::string& name) const {
   Rows rows;
-  const CompiledPolicy& policy = compiled_.at(name);
-  if (policy.tier == PolicyTier::kNetwork) {
+  const policy::CompiledPolicy& policy = compiled_.at(name);
+  if (policy.tier == policy::PolicyTier::kNetwork) {
     AddNetworkRows(name, policy, rows);
   } else {
     AddAdminRows(name, rows);
@@ -191,11 +203,11 @@ PolicyRows::Rows PolicyRows::RowsFor(const std::string& name) const {
 
 /// Where a rule passes on, all rows depend on the admins' policies.
 PolicyRows::Noted PolicyRows::Note(
-    const std::map<std::string, std::optional<CompiledPolicy>>& policies) {
+    const std::map<std::string, std::optional<policy::CompiledPolicy>>& policies) {
   std::set<std::string> changed;
   bool is_admins = false;
-  const auto look = [&](const CompiledPolicy& policy) {
-    is_admins = is_admins || policy.tier != PolicyTier::kNetwork;
+  const auto look = [&](const policy::CompiledPolicy& policy) {
+    is_admins = is_admins || policy.tier != policy::PolicyTier::kNetwork;
   };
   for (const auto& [name, policy] : policies) {
     changed.insert(name);
@@ -207,9 +219,9 @@ PolicyRows::Noted PolicyRows::Note(
   }
   if (is_admins) {
     ladder_ = AdminLadder(compiled_);
-    std::set<PodSet> passing;
+    std::set<policy::PodSet> passing;
     for (const AdminRule& each : ladder_.rules()) {
-      if (each.rule.action == PolicyAction::kPass) passing.insert(each.rule.subject);
+      if (each.rule.action == policy::PolicyAction::kPass) passing.insert(each.rule.subject);
     }
     shared_.SetSubjects(std::move(passing));
     for (const auto& [name, policy] : compiled_) changed.insert(name);
@@ -217,26 +229,26 @@ PolicyRows::Noted PolicyRows::Note(
   return {.policies = std::move(changed), .is_admins = is_admins};
 }
 
-std::set<std::string> PolicyRows::PoliciesFor(const std::set<PodSet>& sets) const {
+std::set<std::string> PolicyRows::PoliciesFor(const std::set<policy::PodSet>& sets) const {
   std::set<std::string> names;
   for (const auto& [name, policy] : compiled_) {
     const auto& rules = policy.rules;
     if (sets.contains(policy.subject) ||
         std::any_of(rules.begin(), rules.end(),
-                    [&](const PolicyRule& rule) { return sets.contains(rule.subject); }))
+                    [&](const policy::PolicyRule& rule) { return sets.contains(rule.subject); }))
       names.insert(name);
   }
   return names;
 }
 
 PolicyRows::Changes PolicyRows::Take(
-    const std::map<std::string, std::optional<CompiledPolicy>>& policies,
-    const MemberSets& members) {
+    const std::map<std::string, std::optional<policy::CompiledPolicy>>& policies,
+    const policy::MemberSets& members) {
   Changes changes;
   Rows wanted;
   std::vector<RowKey> before;
   Noted noted = Note(policies);
-  const std::set<PodSet> shared = shared_.Take(members);
+  const std::set<policy::PodSet> shared = shared_.Take(members);
   if (!shared.empty()) noted.policies.merge(PoliciesFor(shared));
   for (const std::string& name : noted.policies) {
     std::vector<RowKey>& keys = policies_[name];
@@ -265,9 +277,9 @@ PolicyRows::Changes PolicyRows::Take(
   return changes;
 }
 
-std::vector<Place> PolicyRows::PlacesIn(const std::set<PodSet>& sets) const {
+std::vector<Place> PolicyRows::PlacesIn(const std::set<policy::PodSet>& sets) const {
   std::vector<Place> places;
-  for (const PodSet& set : sets) {
+  for (const policy::PodSet& set : sets) {
     RowKey group = {kPortGroup, set};
     if (uses_.contains(group)) places.push_back({std::move(group), "ports"});
   }
@@ -289,10 +301,11 @@ std::set<std::string> PolicyRows::PoliciesWith(const std::vector<RowKey>& rows) 
   return policies;
 }
 
-std::vector<RowKey> PolicyRows::IsolationOf(const std::set<PodSet>& sets) const {
+std::vector<RowKey> PolicyRows::IsolationOf(const std::set<policy::PodSet>& sets) const {
   std::vector<RowKey> rows;
-  for (const PodSet& set : sets) {
-    for (const auto direction : {TrafficDirection::kIngress, TrafficDirection::kEgress}) {
+  for (const policy::PodSet& set : sets) {
+    for (const auto direction :
+         {policy::TrafficDirection::kIngress, policy::TrafficDirection::kEgress}) {
       RowKey row = {kAcl, DropName(set, direction)};
       if (!uses_.contains(row)) continue;
       const std::string repeated = row.name + "/";
@@ -303,7 +316,7 @@ std::vector<RowKey> PolicyRows::IsolationOf(const std::set<PodSet>& sets) const 
     }
   }
   for (const auto& [name, policy] : compiled_) {
-    if (policy.tier == PolicyTier::kNetwork || !sets.contains(policy.subject)) continue;
+    if (policy.tier == policy::PolicyTier::kNetwork || !sets.contains(policy.subject)) continue;
     const std::vector<RowKey>& all = RowsOf(name);
     std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
                  [](const RowKey& row) { return row.table == kAcl; });

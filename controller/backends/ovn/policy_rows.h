@@ -10,7 +10,7 @@
 #include "controller/backends/ovn/admin_ladder.h"
 #include "controller/backends/ovn/northbound/wanted_row.h"
 #include "controller/backends/ovn/shared_pods.h"
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 
 namespace kuryr::controller::ovn {
 
@@ -25,54 +25,60 @@ class PolicyRows {
   struct Changes {
     std::vector<WantedRow> wanted;
     std::vector<RowKey> dropped;
-    std::set<PodSet> groups;  ///< sets whose port groups are new
-    bool together = false;    ///< rows of one transaction: in between, another order would hold
+    std::set<policy::PodSet> groups;  ///< sets whose port groups are new
+    bool together = false;  ///< rows of one transaction: in between, another order would hold
   };
   /// Applies changed policies and members of sets, as PolicyChanges has them.
-  [[nodiscard]] Changes Take(const std::map<std::string, std::optional<CompiledPolicy>>& policies,
-                             const MemberSets& members = {});
+  [[nodiscard]] Changes Take(
+      const std::map<std::string, std::optional<policy::CompiledPolicy>>& policies,
+      const policy::MemberSets& members = {});
 
   /// The sets that each member is in.
-  [[nodiscard]] const MemberSets& members() const noexcept { return shared_.members(); }
+  [[nodiscard]] const policy::MemberSets& members() const noexcept { return shared_.members(); }
 
   /// The places of a port of a pod in these sets. A set that no policy names has none.
-  [[nodiscard]] std::vector<Place> PlacesIn(const std::set<PodSet>& sets) const;
+  [[nodiscard]] std::vector<Place> PlacesIn(const std::set<policy::PodSet>& sets) const;
   /// The rows of the policy NAMESPACE/NAME; none if it is not known.
   [[nodiscard]] const std::vector<RowKey>& RowsOf(const std::string& name) const;
   /// The policies that have one of the rows, by NAMESPACE/NAME.
   [[nodiscard]] std::set<std::string> PoliciesWith(const std::vector<RowKey>& rows) const;
   /// The rows without which a pod in these sets would not be isolated.
-  [[nodiscard]] std::vector<RowKey> IsolationOf(const std::set<PodSet>& sets) const;
+  [[nodiscard]] std::vector<RowKey> IsolationOf(const std::set<policy::PodSet>& sets) const;
 
  private:
   using Rows = std::map<RowKey, WantedRow>;
 
-  [[nodiscard]] std::string GroupName(const PodSet& set) const;
-  [[nodiscard]] std::vector<std::string> MatchesOf(const PolicyRule& rule) const;
+  [[nodiscard]] std::string GroupName(const policy::PodSet& set) const;
+  [[nodiscard]] std::vector<std::string> MatchesOf(const policy::PolicyRule& rule) const;
   /// The rows of a policy that is known, and of the sets that it names.
   [[nodiscard]] Rows RowsFor(const std::string& name) const;
-  void AddNetworkRows(const std::string& name, const CompiledPolicy& policy, Rows& rows) const;
+  void AddNetworkRows(const std::string& name, const policy::CompiledPolicy& policy,
+                      Rows& rows) const;
   void AddAdminRows(const std::string& name, Rows& rows) const;
   static void Add(WantedRow row, Rows& rows);
-  void AddGroups(const PolicyRule& rule, Rows& rows) const;
-  void AddRule(const std::string& name, const PolicyRule& rule, int priority, Rows& rows) const;
-  void AddPassed(const WantedRow& row, TrafficDirection direction, Rows& rows) const;
-  [[nodiscard]] WantedRow GroupRow(const PodSet& set) const;
-  [[nodiscard]] WantedRow DropRow(const PodSet& set, TrafficDirection direction) const;
-  [[nodiscard]] WantedRow TrackRow(const PodSet& set, TrafficDirection dropped) const;
-  [[nodiscard]] WantedRow RuleRow(std::string name, const PolicyRule& rule,
+  void AddGroups(const policy::PolicyRule& rule, Rows& rows) const;
+  void AddRule(const std::string& name, const policy::PolicyRule& rule, int priority,
+               Rows& rows) const;
+  void AddPassed(const WantedRow& row, policy::TrafficDirection direction, Rows& rows) const;
+  [[nodiscard]] WantedRow GroupRow(const policy::PodSet& set) const;
+  [[nodiscard]] WantedRow DropRow(const policy::PodSet& set,
+                                  policy::TrafficDirection direction) const;
+  [[nodiscard]] WantedRow TrackRow(const policy::PodSet& set,
+                                   policy::TrafficDirection dropped) const;
+  [[nodiscard]] WantedRow RuleRow(std::string name, const policy::PolicyRule& rule,
                                   const std::string& match) const;
   struct Noted {
     std::set<std::string> policies;  ///< whose rows may change
     bool is_admins = false;          ///< a policy of an admin has changed
   };
   /// Learns the policies.
-  [[nodiscard]] Noted Note(const std::map<std::string, std::optional<CompiledPolicy>>& policies);
+  [[nodiscard]] Noted Note(
+      const std::map<std::string, std::optional<policy::CompiledPolicy>>& policies);
   /// The policies that have rows for one of the sets.
-  [[nodiscard]] std::set<std::string> PoliciesFor(const std::set<PodSet>& sets) const;
+  [[nodiscard]] std::set<std::string> PoliciesFor(const std::set<policy::PodSet>& sets) const;
 
   const std::string cluster_;
-  std::map<std::string, CompiledPolicy> compiled_;  ///< as PolicyChanges has them
+  std::map<std::string, policy::CompiledPolicy> compiled_;  ///< as PolicyChanges has them
   AdminLadder ladder_;
   SharedPods shared_;
   std::map<std::string, std::vector<RowKey>> policies_;  ///< the rows of each policy

@@ -4,16 +4,16 @@
 
 namespace kuryr::controller::ovn {
 
-void SharedPods::SetSubjects(std::set<PodSet> subjects) {
+void SharedPods::SetSubjects(std::set<policy::PodSet> subjects) {
   if (subjects_ == subjects) return;
   subjects_ = std::move(subjects);
   shared_.clear();
-  std::set<PodSet> changed;
+  std::set<policy::PodSet> changed;
   for (const auto& [member, sets] : members_) Count(sets, true, changed);
 }
 
-std::set<PodSet> SharedPods::Take(const MemberSets& changes) {
-  std::set<PodSet> changed;
+std::set<policy::PodSet> SharedPods::Take(const policy::MemberSets& changes) {
+  std::set<policy::PodSet> changed;
   for (const auto& [member, sets] : changes) {
     const auto known = members_.find(member);
     // First those that come: a set that keeps its last pod has not changed.
@@ -28,10 +28,11 @@ std::set<PodSet> SharedPods::Take(const MemberSets& changes) {
   return changed;
 }
 
-void SharedPods::Count(const std::set<PodSet>& sets, bool is_in, std::set<PodSet>& changed) {
-  for (const PodSet& subject : subjects_) {
+void SharedPods::Count(const std::set<policy::PodSet>& sets, bool is_in,
+                       std::set<policy::PodSet>& changed) {
+  for (const policy::PodSet& subject : subjects_) {
     if (!sets.contains(subject)) continue;
-    for (const PodSet& set : sets) {
+    for (const policy::PodSet& set : sets) {
       Counts& counts = shared_[set];
       if (is_in ? counts[subject]++ == 0 : --counts[subject] == 0) changed.insert(set);
       if (!is_in && counts[subject] == 0) counts.erase(subject);
@@ -40,7 +41,7 @@ void SharedPods::Count(const std::set<PodSet>& sets, bool is_in, std::set<PodSet
   }
 }
 
-bool SharedPods::Share(const PodSet& set, const PodSet& subject) const {
+bool SharedPods::Share(const policy::PodSet& set, const policy::PodSet& subject) const {
   const auto counts = shared_.find(set);
   return counts != shared_.end() && counts->second.contains(subject);
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 
 namespace kuryr::controller::ovn {
 
@@ -13,23 +13,23 @@ namespace kuryr::controller::ovn {
 class SharedPods {
  public:
   /// The subjects of all rules that pass on. Costs a look at all members if they have changed.
-  void SetSubjects(std::set<PodSet> subjects);
+  void SetSubjects(std::set<policy::PodSet> subjects);
   /// The members are in these sets from now on. Returns the sets that share pods with other
   /// subjects than before.
-  [[nodiscard]] std::set<PodSet> Take(const MemberSets& changes);
+  [[nodiscard]] std::set<policy::PodSet> Take(const policy::MemberSets& changes);
 
-  [[nodiscard]] bool Share(const PodSet& set, const PodSet& subject) const;
+  [[nodiscard]] bool Share(const policy::PodSet& set, const policy::PodSet& subject) const;
   /// All members that are in any set.
-  [[nodiscard]] const MemberSets& members() const noexcept { return members_; }
+  [[nodiscard]] const policy::MemberSets& members() const noexcept { return members_; }
 
  private:
-  using Counts = std::map<PodSet, size_t>;
+  using Counts = std::map<policy::PodSet, size_t>;
 
-  void Count(const std::set<PodSet>& sets, bool is_in, std::set<PodSet>& changed);
+  void Count(const std::set<policy::PodSet>& sets, bool is_in, std::set<policy::PodSet>& changed);
 
-  std::set<PodSet> subjects_;
-  MemberSets members_;
-  std::map<PodSet, Counts> shared_;  ///< by set: how many of its members each subject has
+  std::set<policy::PodSet> subjects_;
+  policy::MemberSets members_;
+  std::map<policy::PodSet, Counts> shared_;  ///< by set: how many of its members each subject has
 };
 
 }  // namespace kuryr::controller::ovn

@@ -72,6 +72,8 @@ MacAddress MacOfGateway(const IpAddress& gateway) {
   return mac;
 }
 
+RowKey NodeSwitch(const std::string& node) { return {kSwitch, "node/" + node}; }
+
 Topology::Topology(const OvnOptions& options)
     : cluster_(options.cluster), balances_services_(options.balances_services) {
   for (const pools::Pool& pool : options.pools) {

@@ -18,6 +18,9 @@ namespace kuryr::controller::ovn {
 /// when the row is made anew. No pod gets it by a wish (pools::Segment::WhyNotFor).
 [[nodiscard]] MacAddress MacOfGateway(const IpAddress& gateway);
 
+/// The key of the node's switch.
+[[nodiscard]] RowKey NodeSwitch(const std::string& node);
+
 /// The logical network of a cluster: one router; a switch for each node, with a port of the router
 /// that is the gateway, and one for each pool that all nodes share. Owners' VIFs are ports of these
 /// switches. Rows follow from VIFs and pools alone.

@@ -10,7 +10,7 @@
 
 #include "binding/devices/lent_vf.h"
 #include "binding/devices/sysfs.h"
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 #include "binding/netlink/route_socket.h"
 #include "tests/binding/fake_sysfs.h"
 

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "binding/interfaces.h"
-#include "binding/link_mark.h"
+#include "binding/links/interfaces.h"
+#include "binding/links/link_mark.h"
 #include "tests/binding/driver_fixture.h"
 
 namespace kuryr::binding {

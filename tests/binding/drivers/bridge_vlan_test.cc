@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "binding/drivers/drivers.h"
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 #include "tests/binding/driver_fixture.h"
 
 namespace kuryr::binding {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "binding/drivers/binding.h"
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/private_ovs.h"
 

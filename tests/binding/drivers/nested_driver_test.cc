@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 #include "tests/binding/drivers/nested_driver_fixture.h"
 
 namespace kuryr::binding {

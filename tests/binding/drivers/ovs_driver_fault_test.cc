@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/event_fd.h"
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 #include "tests/support/at_deadline.h"
 #include "tests/support/subprocess.h"

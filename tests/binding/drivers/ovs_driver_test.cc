@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "binding/drivers/binding.h"
-#include "binding/link_mark.h"
+#include "binding/links/link_mark.h"
 #include "tests/binding/differences.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/unique_fd.h"
-#include "binding/announcement.h"
 #include "binding/drivers/binding.h"
+#include "binding/links/announcement.h"
 #include "tests/binding/differences.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 #include "tests/binding/frames.h"

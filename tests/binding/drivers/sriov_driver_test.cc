@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "binding/devices/lent_vf.h"
-#include "binding/owner.h"
+#include "binding/links/owner.h"
 #include "tests/binding/differences.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "binding/attachment.h"
 #include "binding/netlink/nft_message.h"
+#include "binding/plan/attachment.h"
 #include "tests/binding/node/node_vif.h"
 
 namespace kuryr::binding {

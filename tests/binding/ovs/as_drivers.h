@@ -1,6 +1,6 @@
 #pragma once
 
-#include "binding/owner.h"
+#include "binding/links/owner.h"
 
 namespace kuryr::binding {
 

@@ -173,7 +173,7 @@ TEST_F(StatusTest, WithoutAnAgentItSaysWhereItLooked) {
 
   const ProcessResult status = Status();
 
-  EXPECT_EQ(status.status, 1);
+  EXPECT_EQ(status.status, 2);
   EXPECT_THAT(status.err, HasSubstr("no agent answers at " + status_socket().string()));
 }
 
@@ -203,7 +203,7 @@ TEST_F(StatusTest, WithoutAnAgentHealthSaysWhereItLooked) {
 
   const ProcessResult health = Health();
 
-  EXPECT_EQ(health.status, 1);
+  EXPECT_EQ(health.status, 2);
   EXPECT_THAT(health.err, HasSubstr("no agent answers at " + status_socket().string()));
 }
 
@@ -213,7 +213,7 @@ TEST_F(StatusTest, HealthGivesUpOnAnAgentThatIsStuck) {
   const ProcessResult health = Health();
 
   agent_->Signal(SIGCONT);
-  EXPECT_EQ(health.status, 1);
+  EXPECT_EQ(health.status, 2);
   EXPECT_THAT(health.err, HasSubstr("no agent answers at " + status_socket().string()));
 }
 

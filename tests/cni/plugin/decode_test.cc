@@ -22,11 +22,13 @@ class DecodeTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove(conf_); }
 
   [[nodiscard]] std::string Decode(const std::string& sample, const std::string& conf,
-                                   const std::string& option = "--debug") const {
+                                   std::vector<std::string> options = {}) const {
     std::ofstream(conf_) << conf;
-    const ProcessResult result =
-        RunProgram({.argv = {test::BinDir() + "/kuryr-cni", "--config-file=" + conf_, option,
-                             "--decode=" + test::TestData() + "/vif-samples/vif/" + sample}});
+    const std::vector<std::string> program = {test::BinDir() + "/kuryr-cni",
+                                              "--config-file=" + conf_, "--decode"};
+    options.insert(options.begin(), program.begin(), program.end());
+    options.push_back(test::TestData() + "/vif-samples/vif/" + sample);
+    const ProcessResult result = RunProgram({.argv = std::move(options)});
     EXPECT_EQ(result.status, 0) << result.err;
     return result.out;
   }
@@ -56,7 +58,7 @@ TEST_F(DecodeTest, SaysWhatIsWrongWithKuryrConf) {
 }
 
 TEST_F(DecodeTest, JsonIsThePlanAlone) {
-  EXPECT_THAT(Decode("ovs-native-ipv4-active.json", "[kubernetes]\n", "--json"),
+  EXPECT_THAT(Decode("ovs-native-ipv4-active.json", "[kubernetes]\n", {"--json"}),
               Not(HasSubstr("on this node")));
 }
 

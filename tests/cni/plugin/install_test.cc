@@ -290,7 +290,7 @@ TEST_F(InstallTest, WhatSomebodyLaidInAFilesPlaceIsReplacedAndNotFollowed) {
 TEST_F(InstallTest, AMissingNetworkChangesNothingOnTheNode) {
   fs::remove(work_ / "20-net.conflist");
   const ProcessResult result = Install();
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("20-net.conflist"), HasSubstr("No such file")));
   EXPECT_TRUE(fs::is_empty(host_));
 }
@@ -298,7 +298,7 @@ TEST_F(InstallTest, AMissingNetworkChangesNothingOnTheNode) {
 TEST_F(InstallTest, AHostThatIsNotThereIsNotMade) {
   fs::remove(host_);
   const ProcessResult result = Install();
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.err, HasSubstr("--host says where the node's root is"));
   EXPECT_FALSE(fs::exists(host_));
 }

@@ -16,9 +16,9 @@ using watcher::EventType;
 
 class Enforcer : public PolicyEnforcer {
  public:
-  void Enforce(const PolicyChanges& changes) override { told.push_back(changes); }
+  void Enforce(const policy::PolicyChanges& changes) override { told.push_back(changes); }
 
-  std::vector<PolicyChanges> told;
+  std::vector<policy::PolicyChanges> told;
 };
 
 class CompiledPoliciesTest : public ::testing::Test {
@@ -32,8 +32,27 @@ class CompiledPoliciesTest : public ::testing::Test {
     Tell(EventType::kAdded, policy_);
   }
 
+  /// pod_ by another name, on a node.
+  [[nodiscard]] json PodOnNode(const std::string& name) const {
+    json pod = pod_;
+    pod["metadata"]["name"] = name;
+    pod["metadata"]["uid"] = "uid-" + name;
+    pod["spec"]["nodeName"] = "node1";
+    return pod;
+  }
+  /// policy_ with a rule of three blocks for two protocols, besides the rest of what it costs.
+  void TellOfBlocks() {
+    json policy = policy_;
+    policy["spec"]["ingress"] = json::parse(R"([{"ports": [{"port": 80}, {"port": 53,
+        "protocol": "UDP"}], "from": [{"ipBlock": {"cidr": "10.1.0.0/16"}},
+        {"ipBlock": {"cidr": "10.3.0.0/16"}}, {"ipBlock": {"cidr": "10.5.0.0/16"}}]}])");
+    Tell(EventType::kAdded, policy);
+  }
+  static constexpr uint64_t kWorkOfBlocks = 2 * (1 + 3) + 2;
+
   std::vector<std::string> woken_;
-  CompiledPolicies policies_{true, [this](const std::string& key) { woken_.push_back(key); }};
+  CompiledPolicies policies_{{.multi = true, .admins = true},
+                             [this](const std::string& key) { woken_.push_back(key); }};
   Enforcer enforcer_;
   const json namespace_ = {{"kind", "Namespace"}, {"metadata", {{"name", "team"}}}};
   const json pod_ = json::parse(R"({"kind": "Pod", "metadata": {"namespace": "team", "name": "a",
@@ -48,16 +67,57 @@ TEST_F(CompiledPoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
   policies_.StartTelling(&enforcer_);
 
   ASSERT_EQ(enforcer_.told.size(), 1U);
-  const PolicyChanges& all = enforcer_.told[0];
+  const policy::PolicyChanges& all = enforcer_.told[0];
   ASSERT_THAT(all.policies, ElementsAre(Pair("team/deny", ::testing::_)));
-  const CompiledPolicy& compiled = all.policies.at("team/deny").value();
+  const policy::CompiledPolicy& compiled = all.policies.at("team/deny").value();
   EXPECT_TRUE(compiled.isolates_ingress);
   EXPECT_THAT(all.pods, ElementsAre(Pair("uid-a", ElementsAre(compiled.subject))));
 }
 
+TEST_F(CompiledPoliciesTest, WhoeverJoinsOrLeavesASetHasItsRulesReadAgainOnceForAll) {
+  TellAll();
+  TellOfBlocks();
+  (void)policies_.TakeWork();
+
+  for (const char* name : {"b", "c"}) Tell(EventType::kAdded, PodOnNode(name));
+  EXPECT_EQ(policies_.TakeWork(), kWorkOfBlocks);
+  Tell(EventType::kModified, PodOnNode("b"));
+  EXPECT_EQ(policies_.TakeWork(), 0U);
+  Tell(EventType::kDeleted, PodOnNode("b"));
+  EXPECT_EQ(policies_.TakeWork(), kWorkOfBlocks);
+}
+
+TEST_F(CompiledPoliciesTest, PodsWithoutPoliciesHaveNothingReadAgain) {
+  TellAll();
+  TellOfBlocks();
+  (void)policies_.TakeWork();
+  json other = PodOnNode("b");
+  other["metadata"]["labels"]["app"] = "db";
+  Tell(EventType::kAdded, other);
+  EXPECT_EQ(policies_.TakeWork(), 0U);
+
+  Tell(EventType::kDeleted, policy_);
+  (void)policies_.TakeWork();
+  Tell(EventType::kAdded, PodOnNode("c"));
+  EXPECT_EQ(policies_.TakeWork(), 0U);
+}
+
+TEST_F(CompiledPoliciesTest, APodHasRulesReadAgainWhenItGetsItsNode) {
+  TellAll();
+  TellOfBlocks();
+  (void)policies_.TakeWork();
+  json pod = PodOnNode("b");
+  pod["spec"].erase("nodeName");
+  Tell(EventType::kAdded, pod);
+  EXPECT_EQ(policies_.TakeWork(), 0U);
+
+  Tell(EventType::kModified, PodOnNode("b"));
+  EXPECT_EQ(policies_.TakeWork(), kWorkOfBlocks);
+}
+
 TEST_F(CompiledPoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
   policies_.StartTelling(&enforcer_);
-  for (const char* kind : {"AdminNetworkPolicy", "BaselineAdminNetworkPolicy"}) {
+  for (const auto& [kind, api_version, plural, tier] : policy::kAdminKinds) {
     json policy = json::parse(R"({"metadata": {"name": "default"}, "spec": {"priority": 5,
         "subject": {"namespaces": {}}, "ingress": [{"action": "Log", "from": []}]}})");
     policy["kind"] = kind;
@@ -142,7 +202,7 @@ TEST_F(CompiledPoliciesTest, WhatIsGoneIsNotToldToTheNext) {
 
   policies_.StartTelling(&enforcer_);
 
-  EXPECT_THAT(enforcer_.told.at(0), PolicyChanges());
+  EXPECT_THAT(enforcer_.told.at(0), policy::PolicyChanges());
 }
 
 TEST_F(CompiledPoliciesTest, FieldThatIsNotUnderstoodIsNamedUntilItIsMended) {

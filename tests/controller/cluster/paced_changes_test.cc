@@ -36,8 +36,21 @@ class PacedChangesTest : public ::testing::Test {
                            EventType type = EventType::kModified) {
     return Event("NetworkPolicy", name_space, name, type);
   }
-  static WatchEvent Pod(const std::string& name, EventType type, const json& labels = {}) {
-    return Event("Pod", "busy", name, type, {{"labels", labels}});
+  static WatchEvent Pod(const std::string& name, EventType type, const json& labels = {},
+                        const std::string& node = "") {
+    return watcher::MakeEvent(
+        type,
+        {{"kind", "Pod"},
+         {"apiVersion", "v1"},
+         {"metadata", {{"namespace", "busy"}, {"name", name}, {"uid", name}, {"labels", labels}}},
+         {"spec", {{"nodeName", node}}}});
+  }
+  /// Pods that come until the first one waits, each of which costs 2.4 s.
+  void UseUpCreditByPods() {
+    peers_ = 20'000;
+    for (int i = 0; changes_.figures().lanes == 0; ++i)
+      changes_.Handle(Pod("pod-" + std::to_string(i), EventType::kAdded));
+    taken_.clear();
   }
   /// Changes until the first one waits.
   void UseUpCredit(const std::string& name_space = "busy") {
@@ -57,19 +70,23 @@ class PacedChangesTest : public ::testing::Test {
   Clock::time_point now_{24h};
   std::chrono::nanoseconds work_ = 5ms;  ///< of each change
   std::chrono::nanoseconds worked_{};
+  uint64_t peers_ = 0;  ///< that are read again after each change
+  uint64_t read_again_ = 0;
   std::vector<std::string> taken_;
   std::vector<EventType> types_;
   std::vector<std::string> told_;
   PacedChanges changes_{{.take =
                              [this](const WatchEvent& event) {
                                worked_ += work_;
+                               read_again_ = peers_;
                                taken_.push_back(event.name_space + "/" + event.name);
                                types_.push_back(event.type);
                                if (event.name == "bad") throw std::runtime_error("bad");
                              },
                          .tell = [this](const std::string& lane) { told_.push_back(lane); },
                          .now = [this] { return now_; },
-                         .worked = [this] { return worked_; }}};
+                         .worked = [this] { return worked_; },
+                         .take_peers = [this] { return std::exchange(read_again_, 0); }}};
 };
 
 TEST_F(PacedChangesTest, FirstChangesPassAtOnce) {
@@ -160,7 +177,7 @@ TEST_F(PacedChangesTest, ANameThatIsGivenAgainLosesNoEnd) {
   EXPECT_THAT(types_, ElementsAre(EventType::kDeleted, EventType::kAdded));
 }
 
-TEST_F(PacedChangesTest, LivesOfPodsCostNothing) {
+TEST_F(PacedChangesTest, LivesOfPodsWithoutPoliciesCostNothing) {
   for (int i = 0; i < 1000; ++i) {
     const std::string name = "pod-" + std::to_string(i);
     changes_.Handle(Pod(name, EventType::kAdded, {{"app", "web"}}));
@@ -168,6 +185,62 @@ TEST_F(PacedChangesTest, LivesOfPodsCostNothing) {
     changes_.Handle(Pod(name, EventType::kDeleted));
   }
   EXPECT_EQ(Taken().size(), 3000U);
+}
+
+TEST_F(PacedChangesTest, PodsPayForWhatIsReadAgainAndOthersDoNot) {
+  UseUpCreditByPods();
+  changes_.Handle(Pod("pod-0", EventType::kDeleted));
+  changes_.Handle(Event("Pod", "quiet", "other", EventType::kAdded));
+
+  EXPECT_THAT(Taken(), ElementsAre("quiet/other"));
+  EXPECT_EQ(changes_.figures().waiting, 2U);
+}
+
+TEST_F(PacedChangesTest, PodsThatWaitPassTogetherForThePriceOfOne) {
+  UseUpCreditByPods();
+  for (int i = 0; i < 100; ++i)
+    changes_.Handle(Pod("late-" + std::to_string(i), EventType::kAdded));
+  (void)PassNext();
+  EXPECT_EQ(Taken().size(), 101U);
+
+  changes_.Handle(Pod("pod-0", EventType::kDeleted));
+  EXPECT_EQ(PassNext(), 2400ms);
+}
+
+TEST_F(PacedChangesTest, APolicyBetweenPodsThatWaitKeepsItsPlace) {
+  UseUpCreditByPods();
+  changes_.Handle(Policy("busy", "deny", EventType::kAdded));
+  changes_.Handle(Pod("late", EventType::kAdded));
+  (void)PassNext();
+  EXPECT_EQ(Taken().size(), 1U);
+  (void)PassNext();
+  EXPECT_THAT(Taken(), ElementsAre("busy/deny"));
+  (void)PassNext();
+  EXPECT_THAT(Taken(), ElementsAre("busy/late"));
+}
+
+TEST_F(PacedChangesTest, APodThatComesAndGoesWhileItWaitsCostsNothing) {
+  UseUpCreditByPods();
+  const auto before = changes_.Next();
+  for (int i = 0; i < 100; ++i) {
+    changes_.Handle(Pod("late", EventType::kAdded));
+    changes_.Handle(Pod("late", EventType::kModified));
+    changes_.Handle(Pod("late", EventType::kDeleted));
+  }
+  EXPECT_EQ(changes_.figures().waiting, 1U);
+  EXPECT_EQ(changes_.Next(), before);
+}
+
+TEST_F(PacedChangesTest, StatusOfPodsPassesAndItsNodeIsPaidFor) {
+  changes_.Handle(Pod("pod", EventType::kAdded));
+  peers_ = 200'000;
+  for (int i = 0; i < 100; ++i) changes_.Handle(Pod("pod", EventType::kModified));
+  EXPECT_EQ(Taken().size(), 101U);
+
+  changes_.Handle(Pod("pod", EventType::kModified, {}, "node1"));
+  changes_.Handle(Pod("late", EventType::kAdded));
+  EXPECT_EQ(Taken().size(), 1U);
+  EXPECT_EQ(changes_.figures().waiting, 1U);
 }
 
 TEST_F(PacedChangesTest, LabelsOfPodsCostAsPoliciesDo) {

@@ -11,12 +11,14 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using watcher::EventType;
 
 class Balancer : public ServiceBalancer {
  public:
   void Balance(const std::string& name, const Service& service) override { told[name] = service; }
+  void SetZone(const std::string& /*node*/, const std::string& /*zone*/) override {}
   std::optional<std::string> WhyNotBalanced(const std::string& name) const override {
     const auto refusal = refused.find(name);
     return refusal == refused.end() ? std::nullopt : std::optional(refusal->second);
@@ -38,6 +40,17 @@ class ServicesTest : public ::testing::Test {
   static ServiceEndpoint At(const std::string& address, uint16_t port,
                             const std::string& node = "") {
     return {.address = IpAddress::Parse(address).value(), .port = port, .node = node};
+  }
+
+  /// Its ready endpoints are hinted so, in their order.
+  json HintedSlice(const std::vector<std::string>& hints) const {
+    json slice = slice_;
+    slice["endpoints"] = json::array();
+    for (const std::string& each : hints) {
+      const std::string address = "10.4.0." + std::to_string(slice["endpoints"].size() + 2);
+      slice["endpoints"].push_back({{"addresses", {address}}, {"hints", json::parse(each)}});
+    }
+    return slice;
   }
 
   /// The first endpoint's conditions are those.
@@ -324,6 +337,82 @@ TEST_F(ServicesTest, LocalOnesHaveABoundForEachNode) {
   Tell(EventType::kAdded, slice);
 
   EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(2 * ServicePort::kMostEndpoints));
+}
+
+TEST_F(ServicesTest, ClientsPreferTheEndpointsThatAreHintedForThem) {
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded,
+       HintedSlice(
+           {R"({"forZones": [{"name": "a"}], "forNodes": [{"name": "n1"}]})",
+            R"({"forZones": [{"name": "a"}, {"name": "b"}], "forNodes": [{"name": "n2"}]})",
+            R"({"forZones": [{"name": "b"}, {"name": "b"}], "forNodes": [{"name": "n2"}]})"}));
+
+  const ServicePort& port = web().ports.at(0);
+  EXPECT_THAT(port.endpoints, SizeIs(3));
+  EXPECT_THAT(port.of_zone,
+              ElementsAre(Pair("a", ElementsAre(At("10.4.0.2", 8080), At("10.4.0.3", 8080))),
+                          Pair("b", ElementsAre(At("10.4.0.3", 8080), At("10.4.0.4", 8080)))));
+  EXPECT_THAT(port.of_node,
+              ElementsAre(Pair("n1", ElementsAre(At("10.4.0.2", 8080))),
+                          Pair("n2", ElementsAre(At("10.4.0.3", 8080), At("10.4.0.4", 8080)))));
+}
+
+TEST_F(ServicesTest, HintsOfAKindCountWhereEachReadyEndpointHasThem) {
+  Tell(EventType::kAdded, service_);
+  json slice = HintedSlice({R"({"forZones": [{"name": "a"}], "forNodes": [{"name": "n1"}]})",
+                            R"({"forZones": [{"name": "b"}], "forNodes": []})"});
+  Tell(EventType::kAdded, slice);
+  EXPECT_THAT(web().ports.at(0).of_node, IsEmpty());
+  EXPECT_THAT(web().ports.at(0).of_zone, SizeIs(2));
+
+  slice["endpoints"][1].erase("hints");
+  Tell(EventType::kModified, slice);
+  EXPECT_THAT(web().ports.at(0).of_zone, IsEmpty());
+
+  slice["endpoints"][1]["conditions"]["ready"] = false;
+  Tell(EventType::kModified, slice);
+  EXPECT_THAT(web().ports.at(0).of_zone, ElementsAre(Pair("a", ElementsAre(At("10.4.0.2", 8080)))))
+      << "endpoints that are not ready do not count";
+}
+
+TEST_F(ServicesTest, HintsOfEachFamilyCountByThemselves) {
+  Tell(EventType::kAdded, service_);
+  json slice = HintedSlice({R"({"forZones": [{"name": "a"}]})", "{}"});
+  slice["endpoints"][1]["addresses"] = {"fd00:4::2"};
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_THAT(web().ports.at(0).of_zone, ElementsAre(Pair("a", ElementsAre(At("10.4.0.2", 8080)))));
+}
+
+TEST_F(ServicesTest, EndpointsAtTheirEndAndThoseOfLocalOnesArePreferredByNobody) {
+  json service = service_;
+  json slice = HintedSlice({R"({"forZones": [{"name": "a"}], "forNodes": [{"name": "n1"}]})"});
+  slice["endpoints"][0]["conditions"] =
+      json::parse(R"({"ready": false, "serving": true, "terminating": true})");
+  Tell(EventType::kAdded, service);
+  Tell(EventType::kAdded, slice);
+  EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(1));
+  EXPECT_FALSE(HasPreferences(web()));
+
+  slice["endpoints"][0].erase("conditions");
+  Tell(EventType::kModified, slice);
+  EXPECT_TRUE(HasPreferences(web()));
+  service["spec"]["internalTrafficPolicy"] = "Local";
+  Tell(EventType::kModified, service);
+  EXPECT_FALSE(HasPreferences(web()));
+}
+
+TEST_F(ServicesTest, HintsHaveABoundAndMayBeMalformed) {
+  json many = json::array();
+  for (size_t i = 0; i <= Services::kMostHints; ++i)
+    many.push_back({{"name", "zone-" + std::to_string(i)}});
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, HintedSlice({json{{"forZones", many}, {"forNodes", 7}}.dump()}));
+  EXPECT_THAT(web().ports.at(0).of_zone, SizeIs(Services::kMostHints));
+  EXPECT_THAT(web().ports.at(0).of_node, IsEmpty());
+
+  Tell(EventType::kModified, HintedSlice({R"({"forZones": [7, {}, {"name": 7}, {"name": ""}]})"}));
+  EXPECT_THAT(web().ports.at(0).of_zone, IsEmpty());
 }
 
 TEST_F(ServicesTest, MalformedFieldsArePassedOver) {

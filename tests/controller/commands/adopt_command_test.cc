@@ -65,12 +65,13 @@ class AdoptCommandTest : public CommandsTest {
         cluster_.CreatePod(name, {}, {{"annotations", {{"openstack.org/kuryr-vif", vif.dump()}}}});
     return pod["metadata"]["uid"];
   }
-  ProcessResult Adopt() {
+  ProcessResult Adopt(std::vector<std::string> options = {}) {
     neutron_.Answer(200, json{{"ports", ports_}}.dump());
     neutron_.Answer(200, R"({"ports": []})");  // the ports without tags
     const json subnet = ReadData("neutron-http/subnet-create-ipv6.json");
     neutron_.Answer(200, subnet.at("answer").at("body"));  // may give addresses by SLAAC
-    return RunCommand("adopt", {"--dry-run"}, conf_);
+    options.insert(options.begin(), "--dry-run");
+    return RunCommand("adopt", options, conf_);
   }
 
   const json captured_;
@@ -88,6 +89,19 @@ TEST_F(AdoptCommandTest, PlanOfAnAnnotationIsTakenOverWithItsPort) {
             "nobody leads\n"
             "take over  pod default/a: its plan is one of this backend\n"
             "1 to take over, 0 to plan, 0 to release, 0 to leave\n");
+}
+
+TEST_F(AdoptCommandTest, JsonHasTheSameObjects) {
+  AddPort(kPlanned, {{"device_id", AddAnnotatedPod("a")}});
+
+  const ProcessResult adopt = Adopt({"-o", "json"});
+
+  EXPECT_EQ(adopt.status, 0) << adopt.out << adopt.err;
+  EXPECT_EQ(json::parse(adopt.out),
+            json({{"leader", "nobody leads"},
+                  {"objects", json::array({{{"fate", "take over"},
+                                            {"what", "pod default/a"},
+                                            {"why", "its plan is one of this backend"}}})}}));
 }
 
 TEST_F(AdoptCommandTest, PortsOfPoolsAreTakenOverWithAndWithoutAName) {

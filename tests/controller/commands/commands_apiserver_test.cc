@@ -60,6 +60,9 @@ TEST_F(CommandsApiServerTest, StatusFindsLeaderAndEventAndOrphansEndsADeletedPod
   const ProcessResult status = RunCommand("status", {}, conf_);
   const ProcessResult one = RunCommand("status", {"default/waits"}, conf_);
   const ProcessResult refused = RunCommand("orphans", {"--remove"}, conf_);
+  const ProcessResult removed_json = RunCommand("orphans", {"--remove", "--force", "-o", "json"}, conf_);
+  CreatePod("ended", {{"finalizers", {controller::kPodFinalizer}}});
+  api_->Delete("/api/v1/namespaces/default/pods/ended?gracePeriodSeconds=0");
   const ProcessResult removed = RunCommand("orphans", {"--remove", "--force"}, conf_);
 
   EXPECT_EQ(status.status, 1) << status.err;
@@ -69,8 +72,13 @@ TEST_F(CommandsApiServerTest, StatusFindsLeaderAndEventAndOrphansEndsADeletedPod
                     ContainsRegex("default/done +releasing +node1 ")));
   EXPECT_THAT(one.out, HasSubstr("KuryrNoFreeAddress because\n")) << one.err;
   EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(json::parse(removed_json.out)["orphans"],
+            json::array({{{"what", "finalizer of pod default/done"},
+                          {"why", "the pod is done"},
+                          {"outcome", "removed"}}}))
+      << removed_json.out << removed_json.err;
   EXPECT_EQ(removed.status, 0) << removed.out << removed.err;
-  EXPECT_THAT(removed.out, HasSubstr("removed  finalizer of pod default/done: the pod is done"));
+  EXPECT_THAT(removed.out, HasSubstr("removed  finalizer of pod default/ended: the pod is done"));
   EXPECT_EQ(api_->Get("/api/v1/namespaces/default/pods")["items"].size(), 1U);
 }
 

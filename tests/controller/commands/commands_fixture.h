@@ -83,19 +83,24 @@ class CommandsTest : public ::testing::Test {
     EXPECT_THAT(cluster_.WaitForEvent(waiting, "KuryrNoFreeAddress"), ::testing::HasSubstr("pods"));
     StopLeading();
   }
+  /// The time of so many seconds ago, with `fraction`.
+  static std::string TimeBefore(int age, const char* fraction = "") {
+    const std::time_t then = std::time(nullptr) - age;
+    std::tm parts{};
+    ::gmtime_r(&then, &parts);
+    char time[64];
+    (void)std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &parts);
+    return std::string(time) + fraction + "Z";
+  }
   /// Makes a Lease of this holder, renewed `age` seconds ago.
   void SetLease(const std::string& holder, int age) {
-    const std::time_t renewed = std::time(nullptr) - age;
-    std::tm parts{};
-    ::gmtime_r(&renewed, &parts);
-    char time[64];
-    (void)std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S.123456Z", &parts);
-    api().Create(
-        {{"kind", "Lease"},
-         {"apiVersion", "coordination.k8s.io/v1"},
-         {"metadata", {{"name", "kuryr-controller"}, {"namespace", "kube-system"}}},
-         {"spec",
-          {{"holderIdentity", holder}, {"leaseDurationSeconds", 15}, {"renewTime", time}}}});
+    api().Create({{"kind", "Lease"},
+                  {"apiVersion", "coordination.k8s.io/v1"},
+                  {"metadata", {{"name", "kuryr-controller"}, {"namespace", "kube-system"}}},
+                  {"spec",
+                   {{"holderIdentity", holder},
+                    {"leaseDurationSeconds", 15},
+                    {"renewTime", TimeBefore(age, ".123456")}}}});
   }
   void PatchPod(const std::string& name, const nlohmann::json& patch) {
     api().Patch("pods", "default", name, patch);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "policy/admin_policy.h"
 #include "tests/controller/commands/commands_fixture.h"
 #include "tests/controller/multi_network.h"
 #include "tests/support/paths.h"
@@ -186,20 +187,21 @@ class AdminPolicyCommandTest : public PolicyCommandTest {
     Configure("[controller]\nbackend = ovn\n[ovn]\nnb_connection = unix:/nonexistent/nb.sock\n");
   }
   static fake::Options WithAdmins() {
-    const auto of = [](const char* plural, const char* kind) {
-      return fake::Resource{.group = "policy.networking.k8s.io",
-                            .version = "v1alpha1",
-                            .plural = plural,
-                            .kind = kind,
-                            .namespaced = false,
-                            .custom = true};
-    };
-    return WithLeases({fake::KuryrPorts(), of("adminnetworkpolicies", "AdminNetworkPolicy"),
-                       of("baselineadminnetworkpolicies", "BaselineAdminNetworkPolicy")});
+    std::vector<fake::Resource> resources = {fake::KuryrPorts()};
+    for (const policy::AdminKind& kind : policy::kAdminKinds) {
+      const std::string version = kind.api_version;
+      resources.push_back({.group = "policy.networking.k8s.io",
+                           .version = version.substr(version.find('/') + 1),
+                           .plural = kind.plural,
+                           .kind = kind.kind,
+                           .namespaced = false,
+                           .custom = true});
+    }
+    return WithLeases(std::move(resources));
   }
   void CreateAdmin(const char* kind, const std::string& name, const std::string& spec) {
     api().Create({{"kind", kind},
-                  {"apiVersion", "policy.networking.k8s.io/v1alpha1"},
+                  {"apiVersion", policy::FindAdminKind(kind)->api_version},
                   {"metadata", {{"name", name}}},
                   {"spec", json::parse(spec)}});
   }
@@ -231,6 +233,24 @@ TEST_F(AdminPolicyCommandTest, SaysWhichPolicyOfAnAdminDecides) {
             "ingress: AdminNetworkPolicy/pass denies from namespaces= pods=, any port\n"
             "ingress: no policy isolates the pod, so all else is allowed\n"
             "egress: BaselineAdminNetworkPolicy/default denies to 192.0.2.0/24, any port\n"
+            "egress: no policy isolates the pod, so all else is allowed\n");
+}
+
+TEST_F(AdminPolicyCommandTest, SaysWhichNodesAClusterNetworkPolicyNames) {
+  api().Create({{"kind", "Node"},
+                {"apiVersion", "v1"},
+                {"metadata", {{"name", "edge"}, {"labels", {{"edge", "yes"}}}}},
+                {"status", {{"addresses", {{{"address", "192.0.2.9"}}}}}}});
+  CreateAdmin("ClusterNetworkPolicy", "nodes", R"({"tier": "Baseline", "priority": 1,
+      "subject": {"namespaces": {}}, "egress": [
+          {"action": "Pass", "to": [{"nodes": {}}],
+           "protocols": [{"udp": {"destinationPort": {"number": 53}}}]},
+          {"action": "Deny", "to": [{"nodes": {"matchLabels": {"edge": "yes"}}}]}]})");
+
+  EXPECT_EQ(Policy({"default/web"}).out,
+            "ingress: no policy isolates the pod, so all else is allowed\n"
+            "egress: ClusterNetworkPolicy/nodes passes on what is to 192.0.2.9/32, udp/53\n"
+            "egress: ClusterNetworkPolicy/nodes denies to 192.0.2.9/32, any port\n"
             "egress: no policy isolates the pod, so all else is allowed\n");
 }
 

@@ -132,6 +132,66 @@ TEST_F(StatusCommandTest, ActivePlanWhosePortIsLostIsListedAsItsEventSays) {
   EXPECT_THAT(status.out, Not(HasSubstr("default/b")));
 }
 
+class NodesStatusTest : public StatusCommandTest {
+ protected:
+  void SetUp() override {
+    StatusCommandTest::SetUp();
+    Configure("[node_network]\nenabled = true\n");
+    SetLease("leader-1", 1);
+  }
+  /// kuryr-controller's Event on node1, of so many seconds ago.
+  void Tell(const std::string& reason, const std::string& message, int age) {
+    api().Create({{"kind", "Event"},
+                  {"apiVersion", "v1"},
+                  {"metadata", {{"name", reason}, {"namespace", "default"}}},
+                  {"involvedObject",
+                   {{"kind", "Node"},
+                    {"name", "node1"},
+                    {"uid", (*api().Get("nodes", "", "node1")).at("metadata").at("uid")}}},
+                  {"source", {{"component", "kuryr-controller"}}},
+                  {"reason", reason},
+                  {"message", message},
+                  {"lastTimestamp", TimeBefore(age)}});
+  }
+};
+
+TEST_F(NodesStatusTest, NodeWithoutAPlanIsNamedWithItsNewestEvent) {
+  EXPECT_THAT(Status().out, HasSubstr("\nmanagement ports: 0 planned, 1 waiting\n"
+                                      "node node1 has none, and no Event says why\n"));
+
+  Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 600);
+
+  const ProcessResult status = Status();
+  EXPECT_EQ(status.status, 1);
+  EXPECT_THAT(status.out,
+              HasSubstr("\nmanagement ports: 0 planned, 1 waiting\n"
+                        "node node1: 10m ago: KuryrBackendUnavailable chassis \"0af1\" has its "));
+}
+
+TEST_F(NodesStatusTest, NodeWithAPlanIsNamedUntilItsProblemIsOver) {
+  api().Patch("nodes", "", "node1",
+              {{"metadata",
+                {{"annotations",
+                  {{"openstack.org/kuryr-vif", vif::EncodeAnnotation({{.ifname = "eth0"}})}}}}}});
+  Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 600);
+
+  const ProcessResult status = Status();
+  EXPECT_EQ(status.status, 1);
+  EXPECT_THAT(status.out,
+              HasSubstr("\nmanagement ports: 1 planned, 0 waiting\nnode node1: 10m ago"));
+  EXPECT_THAT(json::parse(Status({"--json"}).out)["nodes"]["problems"]["node1"],
+              HasSubstr("chassis \"0af1\""));
+
+  Tell("KuryrNodeServed", "what kept it from a network is over", 600);
+  EXPECT_EQ(Status().status, 0) << Status().out;
+}
+
+TEST_F(NodesStatusTest, ProblemThatWasNotToldAgainIsOver) {
+  Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 3000);
+
+  EXPECT_THAT(Status().out, Not(HasSubstr("0af1")));
+}
+
 TEST_F(StatusCommandTest, NobodyLeadsWithoutALeaseOrWithAnOldOne) {
   cluster_.CreatePod("a");
   const ProcessResult without = Status();

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "binding/l3.h"
+#include "binding/plan/l3.h"
 
 namespace kuryr::controller {
 namespace {

@@ -128,6 +128,7 @@ TEST_F(NodeReconcilerTest, ProblemOfItsChassisIsTold) {
   backend_.problem_.reset();
   Round();
   EXPECT_TRUE(reporter_.problems().empty());
+  (void)cluster_.WaitForEvent("node1", "KuryrNodeServed");
 }
 
 }  // namespace

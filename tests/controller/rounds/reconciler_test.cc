@@ -25,6 +25,7 @@ class OneVifBackend final : public Backend, public LossReporter {
  public:
   std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request) override {
     asked_.push_back(request);
+    if (busy_) return std::nullopt;
     vif::VifOpenVSwitch vif;
     vif.id = port_;
     vif.active = false;
@@ -43,6 +44,7 @@ class OneVifBackend final : public Backend, public LossReporter {
   std::vector<PlanRequest> asked_;
   std::string port_ = "port-1";
   bool active_ = false;
+  bool busy_ = false;
   std::optional<std::string> lost_;
 };
 
@@ -106,6 +108,25 @@ class ReconcilerTest : public ::testing::Test {
   Writer writer_{client_, store_, [] { return true; }};
   ClusterView view_{client_, nodes_};
 };
+
+TEST_F(ReconcilerTest, PodIsHeldWhileTheBackendWorksOnItsPlan) {
+  shared_.sink = SinkKind::kKuryrPort;
+  backend_.busy_ = true;
+
+  Round();
+
+  EXPECT_TRUE(test::HasFinalizer(client_.Get(PodPath("default", "a"))));
+  Round();
+  EXPECT_EQ(Patches(), 1U);
+}
+
+TEST_F(ReconcilerTest, PodWhoseAnnotationIsToHaveThePlanIsNotHeldBefore) {
+  backend_.busy_ = true;
+
+  Round();
+
+  EXPECT_EQ(Patches(), 0U);
+}
 
 TEST_F(ReconcilerTest, PlanThatIsNotActiveIsWrittenAnewWhereItsVifIsAnother) {
   Round();

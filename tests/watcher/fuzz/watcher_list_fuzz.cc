@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "watcher/api_error.h"
 #include "watcher/event_parser.h"
-#include "watcher/list_page.h"
+#include "watcher/list_pages.h"
 
 namespace {
 

@@ -33,16 +33,16 @@ Isolation::Isolation(NeutronApi& api, const PodDefaults& defaults, Hooks hooks,
       to_next_look_(std::min(look, kSecondLook)),
       sets_(defaults) {}
 
-void Isolation::Enforce(const PolicyChanges& changes) {
+void Isolation::Enforce(const policy::PolicyChanges& changes) {
   {
     const MutexLock lock(mutex_);
     PolicyGroups::Changes changed = policies_.Take(changes.policies);
     unwritten_.merge(changed.groups);
     sets_.Take(changes.pods);
-    for (const auto& [member, sets] : changes.pods) SetDue(PodOf(member), Due::kWaiting);
-    const auto is_changed = [&](const std::set<PodSet>& sets) {
+    for (const auto& [member, sets] : changes.pods) SetDue(policy::PodOf(member), Due::kWaiting);
+    const auto is_changed = [&](const std::set<policy::PodSet>& sets) {
       return std::any_of(changed.sets.begin(), changed.sets.end(),
-                         [&](const PodSet& set) { return sets.contains(set); });
+                         [&](const policy::PodSet& set) { return sets.contains(set); });
     };
     if (!changed.sets.empty()) {
       for (const std::string& uid : sets_.PodsWith(is_changed)) SetDue(uid, Due::kWaiting);
@@ -332,11 +332,12 @@ void Isolation::Publish(const GroupStore::Wanted& tried, const GroupStore::Failu
 }
 
 void Isolation::AwaitMembersOf(const std::set<GroupName>& names) {
-  const auto has_one = [&](const std::set<PodSet>& sets) KURYR_TSA(requires_capability(mutex_)) {
-    const auto groups = policies_.Of(sets, true).groups;
-    return std::any_of(groups.begin(), groups.end(),
-                       [&](const GroupName& name) { return names.contains(name); });
-  };
+  const auto has_one =
+      [&](const std::set<policy::PodSet>& sets) KURYR_TSA(requires_capability(mutex_)) {
+        const auto groups = policies_.Of(sets, true).groups;
+        return std::any_of(groups.begin(), groups.end(),
+                           [&](const GroupName& name) { return names.contains(name); });
+      };
   for (const std::string& uid : sets_.PodsWith(has_one)) SetDue(uid, Due::kWaiting);
 }
 
@@ -357,7 +358,7 @@ void Isolation::TellOf(const GroupStore::Failures& before) {
 
 bool Isolation::IsWritten(const std::string& owner_id) const {
   const auto lacks_one =
-      [this](const std::set<PodSet>& sets) KURYR_TSA(requires_capability(mutex_)) {
+      [this](const std::set<policy::PodSet>& sets) KURYR_TSA(requires_capability(mutex_)) {
         const auto groups = policies_.Of(sets, true).groups;
         return std::any_of(groups.begin(), groups.end(),
                            [this](const GroupName& name) KURYR_TSA(requires_capability(mutex_)) {

@@ -16,7 +16,7 @@
 #include "controller/backends/neutron/security/port_sets.h"
 #include "controller/backends/neutron/settings/pod_defaults.h"
 #include "controller/plan/plan_request.h"
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 #include "service/chore.h"
 
 namespace kuryr::controller::neutron {
@@ -42,7 +42,7 @@ class Isolation {
   Isolation(NeutronApi& api, const PodDefaults& defaults, Hooks hooks,
             std::chrono::milliseconds look);
 
-  void Enforce(const PolicyChanges& changes) EXCLUDES(mutex_);
+  void Enforce(const policy::PolicyChanges& changes) EXCLUDES(mutex_);
   /// No port changes before: its peers may not be held yet.
   void EndAdoption() EXCLUDES(mutex_);
   /// A run of the chore, whose next run it asks for.

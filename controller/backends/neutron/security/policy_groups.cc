@@ -21,15 +21,15 @@ PolicyGroups::Rules OpenRules(bool is_ingress) {
 }
 
 /// The rules of one policy's rule for all ports.
-std::vector<SecurityRule> PeerRules(const PolicyRule& rule) {
-  const bool is_ingress = rule.direction == TrafficDirection::kIngress;
+std::vector<SecurityRule> PeerRules(const policy::PolicyRule& rule) {
+  const bool is_ingress = rule.direction == policy::TrafficDirection::kIngress;
   std::vector<SecurityRule> rules;
   const auto add = [&](IpFamily family) -> SecurityRule& {
     return rules.emplace_back(SecurityRule{.is_ingress = is_ingress, .family = family});
   };
   for (const IpFamily family : kFamilies) {
     if (rule.any_peer) add(family);
-    for (const PodSet& peer : rule.peers) add(family).remote_group = GroupNameOf(peer);
+    for (const policy::PodSet& peer : rule.peers) add(family).remote_group = GroupNameOf(peer);
   }
   for (const IpNetwork& network : rule.networks) {
     SecurityRule& added = add(network.address.family);
@@ -39,17 +39,17 @@ std::vector<SecurityRule> PeerRules(const PolicyRule& rule) {
 }
 
 /// Neutron has no port 0, and no number for all ports.
-void TakeRange(const PortRange& range, SecurityRule& rule) {
+void TakeRange(const policy::PortRange& range, SecurityRule& rule) {
   rule.protocol = range.protocol;
   if (range.first <= 1 && range.last == UINT16_MAX) return;
   rule.first_port = std::max<uint16_t>(range.first, 1);
   rule.last_port = range.last;
 }
 
-void AddRules(const PolicyRule& rule, PolicyGroups::Rules& rules) {
+void AddRules(const policy::PolicyRule& rule, PolicyGroups::Rules& rules) {
   for (SecurityRule& each : PeerRules(rule)) {
     if (rule.any_port) rules.insert(each);
-    for (const PortRange& range : rule.ports) {
+    for (const policy::PortRange& range : rule.ports) {
       if (range.last == 0) continue;
       TakeRange(range, each);
       rules.insert(each);
@@ -60,7 +60,7 @@ void AddRules(const PolicyRule& rule, PolicyGroups::Rules& rules) {
 
 }  // namespace
 
-GroupName GroupNameOf(const PodSet& set) {
+GroupName GroupNameOf(const policy::PodSet& set) {
   return (kGroupPrefix + DigestOf(set) + " " + set).substr(0, kLongestName);
 }
 
@@ -91,13 +91,13 @@ void PolicyGroups::SetNodeNets(const std::vector<IpNetwork>& nets) {
     access.insert({.is_ingress = true, .family = net.address.family, .remote_net = net});
 }
 
-PolicyGroups::Wants PolicyGroups::WantsOf(const CompiledPolicy& policy) {
+PolicyGroups::Wants PolicyGroups::WantsOf(const policy::CompiledPolicy& policy) {
   Wants wants{.subject = policy.subject,
               .isolates_ingress = policy.isolates_ingress,
               .isolates_egress = policy.isolates_egress};
   wants.groups[GroupNameOf(policy.subject)];
-  for (const PolicyRule& rule : policy.rules) {
-    for (const PodSet& peer : rule.peers) wants.groups[GroupNameOf(peer)];
+  for (const policy::PolicyRule& rule : policy.rules) {
+    for (const policy::PodSet& peer : rule.peers) wants.groups[GroupNameOf(peer)];
     AddRules(rule, wants.groups[GroupNameOf(rule.subject)]);
   }
   return wants;
@@ -136,16 +136,16 @@ void PolicyGroups::Remove(const std::string& policy, const Wants& wants) {
   if (isolation.ingress == 0 && isolation.egress == 0) isolations_.erase(wants.subject);
 }
 
-std::pair<bool, bool> PolicyGroups::DirectionsOf(const PodSet& set) const {
+std::pair<bool, bool> PolicyGroups::DirectionsOf(const policy::PodSet& set) const {
   const auto isolation = isolations_.find(set);
   if (isolation == isolations_.end()) return {false, false};
   return {isolation->second.ingress > 0, isolation->second.egress > 0};
 }
 
 PolicyGroups::Changes PolicyGroups::Take(
-    const std::map<std::string, std::optional<CompiledPolicy>>& policies) {
+    const std::map<std::string, std::optional<policy::CompiledPolicy>>& policies) {
   Changes changes;
-  std::map<PodSet, std::pair<bool, bool>> before;
+  std::map<policy::PodSet, std::pair<bool, bool>> before;
   const auto note = [&](const Wants& wants) {
     for (const auto& [name, rules] : wants.groups) changes.groups.insert(name);
     before.emplace(wants.subject, DirectionsOf(wants.subject));
@@ -186,11 +186,12 @@ bool PolicyGroups::IsPeer(const GroupName& name) const {
   return name == names().nodes || peers_.contains(name);
 }
 
-PolicyGroups::Membership PolicyGroups::Of(const std::set<PodSet>& sets, bool has_access) const {
+PolicyGroups::Membership PolicyGroups::Of(const std::set<policy::PodSet>& sets,
+                                          bool has_access) const {
   Membership membership;
   bool isolates_ingress = false;
   bool isolates_egress = false;
-  for (const PodSet& set : sets) {
+  for (const policy::PodSet& set : sets) {
     GroupName name = GroupNameOf(set);
     if (!groups_.contains(name)) continue;
     const auto [ingress, egress] = DirectionsOf(set);

@@ -9,7 +9,7 @@
 
 #include "base/ip.h"
 #include "controller/backends/neutron/api/security_group.h"
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 
 namespace kuryr::controller::neutron {
 
@@ -38,11 +38,11 @@ class PolicyGroups {
   void SetNodeNets(const std::vector<IpNetwork>& nets);
 
   struct Changes {
-    std::set<GroupName> groups;  ///< that have come, gone, or have other rules
-    std::set<PodSet> sets;       ///< whose pods are isolated in other directions than before
+    std::set<GroupName> groups;     ///< that have come, gone, or have other rules
+    std::set<policy::PodSet> sets;  ///< whose pods are isolated in other directions than before
   };
   /// Applies changed policies; nullopt: the policy is gone.
-  Changes Take(const std::map<std::string, std::optional<CompiledPolicy>>& policies);
+  Changes Take(const std::map<std::string, std::optional<policy::CompiledPolicy>>& policies);
 
   /// nullptr: no policy asks for such a group.
   [[nodiscard]] const Rules* Find(const GroupName& name) const;
@@ -57,7 +57,7 @@ class PolicyGroups {
   };
   /// The groups of a port in these sets. An isolated port has no other groups, and with
   /// `has_access` nodes reach it.
-  [[nodiscard]] Membership Of(const std::set<PodSet>& sets, bool has_access) const;
+  [[nodiscard]] Membership Of(const std::set<policy::PodSet>& sets, bool has_access) const;
 
   /// The policies that a group is for, by NAMESPACE/NAME.
   [[nodiscard]] std::set<std::string> PoliciesOf(const GroupName& name) const;
@@ -66,7 +66,7 @@ class PolicyGroups {
   /// The groups and rules that one policy asks for.
   struct Wants {
     std::map<GroupName, Rules> groups;
-    PodSet subject;
+    policy::PodSet subject;
     bool isolates_ingress = false;
     bool isolates_egress = false;
   };
@@ -80,20 +80,20 @@ class PolicyGroups {
     size_t egress = 0;
   };
 
-  [[nodiscard]] static Wants WantsOf(const CompiledPolicy& policy);
+  [[nodiscard]] static Wants WantsOf(const policy::CompiledPolicy& policy);
   void Add(const std::string& policy, const Wants& wants);
   void Remove(const std::string& policy, const Wants& wants);
-  [[nodiscard]] std::pair<bool, bool> DirectionsOf(const PodSet& set) const;
+  [[nodiscard]] std::pair<bool, bool> DirectionsOf(const policy::PodSet& set) const;
 
   std::map<std::string, Wants> policies_;  ///< by NAMESPACE/NAME
   std::map<GroupName, Group> groups_;
   std::map<GroupName, size_t> peers_;  ///< the number of rules that name the group
   std::map<GroupName, Rules> fixed_;
-  std::map<PodSet, Isolation> isolations_;
+  std::map<policy::PodSet, Isolation> isolations_;
 };
 
 /// The name of the group of a set of pods: its digest, and the set as far as there is room.
-[[nodiscard]] GroupName GroupNameOf(const PodSet& set);
+[[nodiscard]] GroupName GroupNameOf(const policy::PodSet& set);
 /// Whether GroupNameOf or PolicyGroups::names() may have made the name.
 [[nodiscard]] bool IsPolicyGroup(const GroupName& name);
 

@@ -4,7 +4,7 @@
 
 namespace kuryr::controller::neutron {
 
-void PortSets::Take(const MemberSets& changes) {
+void PortSets::Take(const policy::MemberSets& changes) {
   for (const auto& [member, sets] : changes) {
     if (sets.empty()) {
       members_.erase(member);
@@ -16,26 +16,27 @@ void PortSets::Take(const MemberSets& changes) {
 
 bool PortSets::IsOn(const PolicedPort& port, const std::string& network) const {
   if (network.empty() || !port.is_additional()) return network.empty() && !port.is_additional();
-  if (network == kAnyNetwork) return true;
+  if (network == policy::kAnyNetwork) return true;
   const auto pool = defaults_.pools.find(network);
   if (pool == defaults_.pools.end()) return port.subnets.contains(network);
   return std::any_of(pool->second.ids.begin(), pool->second.ids.end(),
                      [&](const std::string& id) { return port.subnets.contains(id); });
 }
 
-std::vector<MemberSets::const_iterator> PortSets::MembersOf(const std::string& pod_uid) const {
-  std::vector<MemberSets::const_iterator> members;
+std::vector<policy::MemberSets::const_iterator> PortSets::MembersOf(
+    const std::string& pod_uid) const {
+  std::vector<policy::MemberSets::const_iterator> members;
   for (auto member = members_.lower_bound(pod_uid);
        member != members_.end() && member->first.starts_with(pod_uid); ++member) {
-    if (PodOf(member->first) == pod_uid) members.push_back(member);
+    if (policy::PodOf(member->first) == pod_uid) members.push_back(member);
   }
   return members;
 }
 
-std::set<PodSet> PortSets::Of(const std::string& pod_uid, const PolicedPort& port) const {
-  std::set<PodSet> sets;
+std::set<policy::PodSet> PortSets::Of(const std::string& pod_uid, const PolicedPort& port) const {
+  std::set<policy::PodSet> sets;
   for (const auto& member : MembersOf(pod_uid)) {
-    if (IsOn(port, NetworkNameOf(member->first)))
+    if (IsOn(port, policy::NetworkNameOf(member->first)))
       sets.insert(member->second.begin(), member->second.end());
   }
   return sets;
@@ -50,7 +51,7 @@ bool PortSets::AnyOf(const std::string& pod_uid, const Passes& passes) const {
 std::set<std::string> PortSets::PodsWith(const Passes& passes) const {
   std::set<std::string> pods;
   for (const auto& [member, sets] : members_) {
-    if (passes(sets)) pods.insert(PodOf(member));
+    if (passes(sets)) pods.insert(policy::PodOf(member));
   }
   return pods;
 }

@@ -7,7 +7,7 @@
 
 #include "controller/backends/neutron/security/policed_port.h"
 #include "controller/backends/neutron/settings/pod_defaults.h"
-#include "controller/policy/compiled_policy.h"
+#include "policy/compiled_policy.h"
 
 namespace kuryr::controller::neutron {
 
@@ -15,15 +15,16 @@ namespace kuryr::controller::neutron {
 /// a port is on each network that names one of its subnets. Not thread-safe.
 class PortSets {
  public:
-  using Passes = std::function<bool(const std::set<PodSet>& sets)>;
+  using Passes = std::function<bool(const std::set<policy::PodSet>& sets)>;
 
   /// Borrows the defaults.
   explicit PortSets(const PodDefaults& defaults) : defaults_(defaults) {}
 
   /// The members are in these sets from now on.
-  void Take(const MemberSets& changes);
+  void Take(const policy::MemberSets& changes);
 
-  [[nodiscard]] std::set<PodSet> Of(const std::string& pod_uid, const PolicedPort& port) const;
+  [[nodiscard]] std::set<policy::PodSet> Of(const std::string& pod_uid,
+                                            const PolicedPort& port) const;
   /// Whether the sets of one of the pod's members pass. A pod also is a member on networks that it
   /// has no port on.
   [[nodiscard]] bool AnyOf(const std::string& pod_uid, const Passes& passes) const;
@@ -33,10 +34,11 @@ class PortSets {
  private:
   [[nodiscard]] bool IsOn(const PolicedPort& port, const std::string& network) const;
   /// The pod's members.
-  [[nodiscard]] std::vector<MemberSets::const_iterator> MembersOf(const std::string& pod_uid) const;
+  [[nodiscard]] std::vector<policy::MemberSets::const_iterator> MembersOf(
+      const std::string& pod_uid) const;
 
   const PodDefaults& defaults_;
-  MemberSets members_;
+  policy::MemberSets members_;
 };
 
 }  // namespace kuryr::controller::neutron

@@ -31,6 +31,12 @@ size_t SizeOf(const WantedRow& row) {
   return bytes;
 }
 
+/// Whether column name is the row's key, as of pods' ports: then no other column repeats it.
+bool IsNamedAs(const WantedRow& row) {
+  const auto name = row.values.find("name");
+  return name != row.values.end() && name->second == row.key.name;
+}
+
 }  // namespace
 
 RowKeeper::RowKeeper(Shape shape, std::chrono::milliseconds retry_least,
@@ -44,7 +50,7 @@ void RowKeeper::WantFirst(WantedRow row) { Change(std::move(row), true); }
 void RowKeeper::Change(WantedRow row, bool is_first) {
   if (!IsNamed(row.key.table)) {
     row.maps[kExternalIds][kClusterId] = shape_.cluster;
-    row.maps[kExternalIds][kRowId] = row.key.name;
+    if (!IsNamedAs(row)) row.maps[kExternalIds][kRowId] = row.key.name;
   }
   const RowKey key = row.key;
   Slot& slot = slots_[key];
@@ -145,9 +151,10 @@ std::optional<RowKey> RowKeeper::KeyOf(const std::string& table, const OvsdbRow&
     return RowKey{table, name.substr(prefix.size())};
   }
   const std::string* cluster = row.FindIn(kExternalIds, kClusterId);
-  const std::string* name = row.FindIn(kExternalIds, kRowId);
-  if (cluster == nullptr || name == nullptr || *cluster != shape_.cluster) return std::nullopt;
-  return RowKey{table, *name};
+  if (cluster == nullptr || *cluster != shape_.cluster) return std::nullopt;
+  const std::string* id = row.FindIn(kExternalIds, kRowId);
+  const std::string name = id == nullptr ? row.Text("name") : *id;
+  return name.empty() ? std::nullopt : std::optional(RowKey{table, name});
 }
 
 void RowKeeper::OnRow(const std::string& table, const std::string& uuid, const OvsdbRow* before,
@@ -313,8 +320,10 @@ class RowKeeper::Composer {
         all = false;
       }
     }
+    // A row without places may be others' link.
     for (const Holder& holder : extra) {
-      if (!keeper_.shape_.link_columns.contains(holder.column)) TakeFrom(holder, uuid);
+      if (!wanted.places.empty() || !keeper_.shape_.link_columns.contains(holder.column))
+        TakeFrom(holder, uuid);
     }
     return all;
   }
@@ -400,9 +409,15 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, const Limits& m
     Queue(key, slots_[key]);
   }
   Composer composer(*this, replica);
-  const bool is_whole = together_ > 0;
-  while (HasQueued() &&
-         (together_ > 0 || (composer.size() < most.rows && composer.bytes() < most.bytes))) {
+  bool is_whole = false;
+  while (HasQueued()) {
+    if (first_.empty() && together_ > 0) {
+      // Rows that are together may be many, and those that go first do not wait for them.
+      if (!is_whole && composer.size() > 0) break;
+      is_whole = true;
+    } else if (composer.size() >= most.rows || composer.bytes() >= most.bytes) {
+      break;
+    }
     const RowKey& next = first_.empty() ? queue_.front() : first_.front();
     const auto found = slots_.find(next);
     const bool is_stale = found == slots_.end() || found->second.stage != Stage::kQueued;
@@ -413,7 +428,7 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, const Limits& m
     Take(key, found->second, composer, now);
     if (alone && composer.size() > 0) break;
   }
-  together_ = 0;
+  if (is_whole) together_ = 0;
   Batch batch = composer.Take();
   batch.is_whole = is_whole;
   return batch;

@@ -37,10 +37,8 @@ std::vector<OvsdbTable> NorthboundTables(const std::string& cluster) {
     table.condition =
         ovsdb::Where("external_ids", "includes", ovsdb::Map({{"kuryr-cluster", cluster}}));
   }
-  tables.push_back({.name = kLoadBalancerGroup,
-                    .values = {"name"},
-                    .sets = {"load_balancer"},
-                    .condition = ovsdb::Where("name", "==", cluster + "/services")});
+  // No condition says how a name begins.
+  tables.push_back({.name = kLoadBalancerGroup, .values = {"name"}, .sets = {"load_balancer"}});
   return tables;
 }
 

@@ -10,8 +10,8 @@
 
 namespace kuryr::controller::ovn {
 
-/// A row of this cluster's in the northbound database. `name` is in its
-/// external_ids:kuryr-row, which is unique among the table's rows of the cluster.
+/// A row of this cluster's in the northbound database. `name` is in its external_ids:kuryr-row, or
+/// else in its column name. It is unique among the table's rows of the cluster.
 struct RowKey {
   std::string table;
   std::string name;

@@ -8,23 +8,23 @@
 #include <vector>
 
 #include "cni/agent/policy/set_addresses.h"
-#include "controller/policy/policy_compiler.h"
-#include "tests/controller/policy/random_policy.h"
+#include "policy/policy_compiler.h"
+#include "tests/policy/random_policy.h"
 #include "tests/support/environment.h"
 
 namespace kuryr::cni {
 namespace {
 
 using binding::FilterRule;
-using controller::Labels;
-using controller::PolicyChanges;
-using controller::PolicyTier;
-using controller::Traffic;
-using controller::TrafficEnd;
 using nlohmann::json;
+using policy::Labels;
+using policy::PolicyChanges;
+using policy::Traffic;
+using policy::TrafficEnd;
 
 constexpr size_t kPods = 10;
 constexpr size_t kNamespaces = 3;
+constexpr const policy::AdminKind& kAdmins = policy::kClusterPolicy;
 
 Labels AsLabels(const json& object) { return object.get<Labels>(); }
 
@@ -129,13 +129,14 @@ class FilterOfTest : public ::testing::Test {
       case 0:
         return SetPod(random_.Number(kPods));
       case 1:
-        return Apply(compiler_.SetAdminPolicy(PolicyTier::kAdmin, name,
-                                              {{"spec", random_.AdminSpec(false)}}));
+        return Apply(
+            compiler_.SetAdminPolicy(kAdmins, name, {{"spec", random_.AdminSpec(kAdmins.kind)}}));
       case 2:
-        return Apply(compiler_.SetAdminPolicy(PolicyTier::kBaseline, "default",
-                                              {{"spec", random_.AdminSpec(true)}}));
+        return Apply(
+            compiler_.SetNode(name, {.labels = AsLabels(random_.NodeLabels()),
+                                     .addresses = {{AddressOf(random_.Number(kPods)), 32}}}));
       case 3:
-        return Apply(random_.Chance(50) ? compiler_.RemoveAdminPolicy(PolicyTier::kAdmin, name)
+        return Apply(random_.Chance(50) ? compiler_.RemoveAdminPolicy(kAdmins, name)
                                         : compiler_.RemovePolicy(NameOf(i % kNamespaces), name));
       default:
         return Apply(
@@ -170,9 +171,9 @@ class FilterOfTest : public ::testing::Test {
     }
   }
 
-  controller::RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
-  controller::PolicyCompiler compiler_;
-  controller::PolicyVerdicts policies_;
+  policy::RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
+  policy::PolicyCompiler compiler_;
+  policy::PolicyVerdicts policies_;
   SetAddresses sets_;
   LocalPods local_;
 };

@@ -34,19 +34,19 @@ std::set<std::string> AclJudge::GroupsOf(const std::string& uid) const {
   std::set<std::string> groups;
   const auto sets = sets_.find(uid);
   if (sets == sets_.end()) return groups;
-  for (const PodSet& set : sets->second) {
+  for (const policy::PodSet& set : sets->second) {
     const auto group = rows_.find({"Port_Group", set});
     if (group != rows_.end()) groups.insert(group->second.values.at("name"));
   }
   return groups;
 }
 
-bool AclJudge::MaySend(const Traffic& traffic) const {
+bool AclJudge::MaySend(const policy::Traffic& traffic) const {
   return Judge("from-lport",
                {.traffic = traffic, .port = "inport", .in = GroupsOf(traffic.from.uid)});
 }
 
-bool AclJudge::MayReceive(const Traffic& traffic) const {
+bool AclJudge::MayReceive(const policy::Traffic& traffic) const {
   return Judge("to-lport", {.traffic = traffic, .port = "outport", .in = GroupsOf(traffic.to.uid)});
 }
 
@@ -81,7 +81,7 @@ bool AclJudge::Has(const std::string& item, const IpAddress& address) const {
 }
 
 bool AclJudge::IsTrue(const std::string& term, const Packet& packet) const {
-  const Traffic& traffic = packet.traffic;
+  const policy::Traffic& traffic = packet.traffic;
   if (term == "ip" || term == "ip4" || term == traffic.protocol) return true;
   const size_t equals = term.find(" == ");
   if (equals == std::string::npos) return false;

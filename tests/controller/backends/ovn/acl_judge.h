@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "controller/backends/ovn/policy_rows.h"
-#include "controller/policy/policy_verdicts.h"
+#include "policy/policy_verdicts.h"
 
 namespace kuryr::controller::ovn {
 
@@ -17,16 +17,16 @@ class AclJudge {
  public:
   void Apply(const PolicyRows::Changes& changes);
   void SetPod(const std::string& uid, const std::string& address) { addresses_[uid] = address; }
-  void SetSets(const std::string& uid, const std::set<PodSet>& sets) { sets_[uid] = sets; }
+  void SetSets(const std::string& uid, const std::set<policy::PodSet>& sets) { sets_[uid] = sets; }
 
-  [[nodiscard]] bool MaySend(const Traffic& traffic) const;
-  [[nodiscard]] bool MayReceive(const Traffic& traffic) const;
+  [[nodiscard]] bool MaySend(const policy::Traffic& traffic) const;
+  [[nodiscard]] bool MayReceive(const policy::Traffic& traffic) const;
   /// The rows that are there.
   [[nodiscard]] const std::map<RowKey, WantedRow>& rows() const noexcept { return rows_; }
 
  private:
   struct Packet {
-    const Traffic& traffic;
+    const policy::Traffic& traffic;
     std::string port;          ///< "inport" or "outport", which is the subject's
     std::set<std::string> in;  ///< the subject's port groups
   };
@@ -38,7 +38,7 @@ class AclJudge {
 
   std::map<RowKey, WantedRow> rows_;
   std::map<std::string, std::string> addresses_;
-  std::map<std::string, std::set<PodSet>> sets_;
+  std::map<std::string, std::set<policy::PodSet>> sets_;
 };
 
 }  // namespace kuryr::controller::ovn

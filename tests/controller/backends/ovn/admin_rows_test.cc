@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controller/policy/policy_compiler.h"
+#include "policy/policy_compiler.h"
 #include "tests/controller/backends/ovn/acl_judge.h"
-#include "tests/controller/policy/random_policy.h"
+#include "tests/policy/random_policy.h"
 #include "tests/support/environment.h"
 
 namespace kuryr::controller::ovn {
@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr size_t kNamespaces = 3;
 constexpr size_t kPods = 9;
 constexpr size_t kPolicies = 6;
-constexpr size_t kAdmins = 5;  ///< the first is the baseline
+constexpr size_t kAdmins = 7;
 
 /// Policies of all tiers as rows, beside what they say.
 class AdminRowsTest : public ::testing::Test {
@@ -33,38 +33,48 @@ class AdminRowsTest : public ::testing::Test {
   static std::string AddressOf(size_t pod) {
     return "10." + std::to_string(pod % 3) + ".2." + std::to_string(pod);
   }
-  static Labels LabelsFrom(const json& object) {
-    Labels labels;
+  static policy::Labels LabelsFrom(const json& object) {
+    policy::Labels labels;
     for (const auto& [key, value] : object.items()) labels.emplace(key, value);
     return labels;
   }
-  void Apply(const PolicyChanges& changes) {
+  void Apply(const policy::PolicyChanges& changes) {
     verdicts_.Apply(changes);
     judge_.Apply(rows_.Take(changes.policies, changes.pods));
     for (const auto& [uid, sets] : changes.pods) judge_.SetSets(uid, sets);
   }
   void SetPod(size_t i) {
-    PolicyPod pod = PolicyPodOf({{"metadata",
-                                  {{"uid", std::to_string(i)},
-                                   {"namespace", NameOf(i % kNamespaces)},
-                                   {"labels", random_.PodLabels()}}},
-                                 {"spec", {{"containers", random_.Containers()}}}})
-                        .value();
+    policy::PolicyPod pod = policy::PolicyPodOf({{"metadata",
+                                                  {{"uid", std::to_string(i)},
+                                                   {"namespace", NameOf(i % kNamespaces)},
+                                                   {"labels", random_.PodLabels()}}},
+                                                 {"spec", {{"containers", random_.Containers()}}}})
+                                .value();
     Apply(compiler_.SetPod(std::move(pod)));
   }
   void SetPolicy(const std::string& name, const json& spec) {
     Apply(compiler_.SetPolicy("n0", name, {{"spec", spec}}));
   }
   void SetAdmin(const std::string& name, const json& spec) {
-    Apply(compiler_.SetAdminPolicy(PolicyTier::kAdmin, name, {{"spec", spec}}));
+    Apply(compiler_.SetAdminPolicy(policy::kAdminPolicy, name, {{"spec", spec}}));
+  }
+  static const policy::AdminKind& KindOf(size_t i) {
+    if (i == 0) return policy::kBaselinePolicy;
+    return i < 3 ? policy::kAdminPolicy : policy::kClusterPolicy;
+  }
+  /// The subject of a namespace's pods.
+  json OnlyOf(const std::string& name_space) {
+    for (const char* name : {"n0", "n1"})
+      Apply(compiler_.SetNamespace(name, {{"kubernetes.io/metadata.name", name}}));
+    return {{"namespaces", {{"matchLabels", {{"kubernetes.io/metadata.name", name_space}}}}}};
   }
   void ChangeSomething() {
     const size_t i = random_.Number(kAdmins);
-    const PolicyTier tier = i == 0 ? PolicyTier::kBaseline : PolicyTier::kAdmin;
+    const policy::AdminKind& kind = KindOf(i);
     const size_t policy = random_.Number(kPolicies);
-    switch (random_.Number(6)) {
+    switch (random_.Number(7)) {
       case 0:
-        return Apply(compiler_.RemoveAdminPolicy(tier, std::to_string(i)));
+        return Apply(compiler_.RemoveAdminPolicy(kind, std::to_string(i)));
       case 1:
         return Apply(compiler_.RemovePolicy(NameOf(policy % kNamespaces), std::to_string(policy)));
       case 2:
@@ -72,9 +82,13 @@ class AdminRowsTest : public ::testing::Test {
       case 3:
         return Apply(compiler_.SetPolicy(NameOf(policy % kNamespaces), std::to_string(policy),
                                          {{"spec", random_.Spec()}}));
+      case 4:
+        return Apply(compiler_.SetNode("node" + std::to_string(i % 2),
+                                       {.labels = LabelsFrom(random_.NodeLabels()),
+                                        .addresses = {{End(i).address.value(), 32}}}));
       default:
-        return Apply(compiler_.SetAdminPolicy(tier, std::to_string(i),
-                                              {{"spec", random_.AdminSpec(i == 0)}}));
+        return Apply(compiler_.SetAdminPolicy(kind, std::to_string(i),
+                                              {{"spec", random_.AdminSpec(kind.kind)}}));
     }
   }
   void ExpectNoDifference() {
@@ -82,7 +96,7 @@ class AdminRowsTest : public ::testing::Test {
       for (size_t to = 0; to < kPods; ++to) {
         for (const char* protocol : {"tcp", "udp", "icmp4"}) {
           for (const uint16_t port : std::initializer_list<uint16_t>{53, 80, 8080}) {
-            const Traffic traffic{
+            const policy::Traffic traffic{
                 .from = End(from), .to = End(to), .protocol = protocol, .port = port};
             ASSERT_EQ(judge_.MaySend(traffic), verdicts_.OnSending(traffic).is_allowed())
                 << from << " sends to " << to << " " << protocol << port;
@@ -93,13 +107,13 @@ class AdminRowsTest : public ::testing::Test {
       }
     }
   }
-  static TrafficEnd End(size_t pod) {
+  static policy::TrafficEnd End(size_t pod) {
     return {.uid = std::to_string(pod), .address = IpAddress::Parse(AddressOf(pod))};
   }
 
-  RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
-  PolicyCompiler compiler_;
-  PolicyVerdicts verdicts_;
+  policy::RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
+  policy::PolicyCompiler compiler_;
+  policy::PolicyVerdicts verdicts_;
   PolicyRows rows_{"kuryr"};
   AclJudge judge_;
 };
@@ -114,11 +128,8 @@ TEST_F(AdminRowsTest, SayWhatPoliciesOfAllTiersSay) {
 
 TEST_F(AdminRowsTest, PassRepeatsNoRowsOfOtherPods) {
   const json all = {{"namespaces", json::object()}};
-  for (const char* name : {"n0", "n1"})
-    Apply(compiler_.SetNamespace(name, {{"kubernetes.io/metadata.name", name}}));
-  const json subject = {{"namespaces", {{"matchLabels", {{"kubernetes.io/metadata.name", "n1"}}}}}};
   SetAdmin("pass", {{"priority", 1},
-                    {"subject", subject},
+                    {"subject", OnlyOf("n1")},
                     {"ingress", {{{"action", "Pass"}, {"from", {all}}}}}});
   const auto repeated = [&] {
     return std::count_if(judge_.rows().begin(), judge_.rows().end(), [](const auto& row) {
@@ -136,6 +147,27 @@ TEST_F(AdminRowsTest, PassRepeatsNoRowsOfOtherPods) {
   Apply(compiler_.SetNamespace("n0", {{"kubernetes.io/metadata.name", "n0"}}));
   EXPECT_EQ(repeated(), 0);
   ExpectNoDifference();
+}
+
+TEST_F(AdminRowsTest, TenRulesThatPassOnRepeatNoneOfThousandsOfAnotherNamespace) {
+  constexpr int kTenantsPolicies = 20;
+  constexpr int kPeers = 90;
+  for (int policy = 0; policy < kTenantsPolicies; ++policy) {
+    json peers = json::array();
+    for (int peer = 0; peer < kPeers; ++peer)
+      peers.push_back({{"podSelector", {{"matchLabels", {{"peer", std::to_string(peer)}}}}}});
+    SetPolicy(std::to_string(policy),
+              {{"podSelector", json::object()}, {"ingress", {{{"from", peers}}}}});
+  }
+  const json subject = OnlyOf("n1");
+  const size_t before = judge_.rows().size();
+  EXPECT_GT(before, kTenantsPolicies * kPeers * 2U) << "one of each family";
+  json rules = json::array();
+  for (int rule = 0; rule < 10; ++rule)
+    rules.push_back({{"action", "Pass"}, {"from", {{{"namespaces", json::object()}}}}});
+  SetAdmin("pass", {{"priority", 1}, {"subject", subject}, {"ingress", rules}});
+
+  EXPECT_LT(judge_.rows().size(), before + 50);
 }
 
 TEST_F(AdminRowsTest, PassNothingOnToMultiNetworkPolicies) {
@@ -160,7 +192,7 @@ TEST_F(AdminRowsTest, WithoutPoliciesNoRowIsLeft) {
       "pass",
       {{"priority", 1}, {"subject", all}, {"ingress", {{{"action", "Pass"}, {"from", {all}}}}}});
   SetPolicy("p", {{"podSelector", json::object()}});
-  Apply(compiler_.RemoveAdminPolicy(PolicyTier::kAdmin, "pass"));
+  Apply(compiler_.RemoveAdminPolicy(policy::kAdminPolicy, "pass"));
   Apply(compiler_.RemovePolicy("n0", "p"));
 
   EXPECT_TRUE(judge_.rows().empty());
@@ -168,12 +200,12 @@ TEST_F(AdminRowsTest, WithoutPoliciesNoRowIsLeft) {
 
 /// Rules that alternate take most priorities; 30,000 are too many for objects of a test.
 TEST_F(AdminRowsTest, RulesBeyondTheLastPriorityFailClosed) {
-  std::map<std::string, CompiledPolicy> policies;
-  CompiledPolicy& policy = policies["AdminNetworkPolicy/long"];
-  policy = {.subject = "all", .rules = {}, .tier = PolicyTier::kAdmin};
+  std::map<std::string, policy::CompiledPolicy> policies;
+  policy::CompiledPolicy& policy = policies["AdminNetworkPolicy/long"];
+  policy = {.subject = "all", .rules = {}, .tier = policy::PolicyTier::kAdmin};
   for (int i = 0; i < 40'000; ++i) {
-    PolicyRule rule{.subject = "all"};
-    rule.action = i % 2 == 0 ? PolicyAction::kAllow : PolicyAction::kPass;
+    policy::PolicyRule rule{.subject = "all"};
+    rule.action = i % 2 == 0 ? policy::PolicyAction::kAllow : policy::PolicyAction::kPass;
     policy.rules.push_back(rule);
   }
   const AdminLadder ladder(policies);
@@ -184,7 +216,7 @@ TEST_F(AdminRowsTest, RulesBeyondTheLastPriorityFailClosed) {
     EXPECT_GT(rule.priority, kAllowPriority);
     last = rule.priority;
   }
-  EXPECT_EQ(ladder.rules().back().rule.action, PolicyAction::kDeny);
+  EXPECT_EQ(ladder.rules().back().rule.action, policy::PolicyAction::kDeny);
 }
 
 }  // namespace

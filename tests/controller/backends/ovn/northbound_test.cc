@@ -60,6 +60,18 @@ class RowsTest : public NorthboundTest {
   bool AwaitSettled(const Northbound& northbound, const std::vector<RowKey>& keys) {
     return Await([&] { return northbound.StateOf(keys).settled; });
   }
+  /// The number of the transaction that has written each port.
+  static std::map<std::string, size_t> TransactionsOfPorts() {
+    std::map<std::string, size_t> appeared;
+    size_t transactions = 0;
+    ReplayDatabase("/run/nb.db", [&](const DatabaseRows& tables) {
+      ++transactions;
+      const auto ports = tables.find("Logical_Switch_Port");
+      if (ports == tables.end()) return;
+      for (const auto& [uuid, row] : ports->second) appeared.emplace(row.at("name"), transactions);
+    });
+    return appeared;
+  }
   static double SentBytes(const Northbound& northbound) {
     service::MetricsText text;
     northbound.WriteTo(text);
@@ -90,8 +102,7 @@ TEST_F(RowsTest, AreWrittenInTheirPlaces) {
   EXPECT_THAT(Column("Logical_Switch_Port", "addresses"),
               ElementsAre("0a:00:00:00:00:01 10.1.0.2"));
   EXPECT_THAT(Column("Logical_Switch_Port", "options"), ElementsAre("requested-chassis=n1"));
-  EXPECT_THAT(Column("Logical_Switch_Port", "external_ids"),
-              ElementsAre("kuryr-cluster=kuryr kuryr-row=a"));
+  EXPECT_THAT(Column("Logical_Switch_Port", "external_ids"), ElementsAre("kuryr-cluster=kuryr"));
 }
 
 TEST_F(RowsTest, PortWaitsForItsSwitch) {
@@ -351,14 +362,7 @@ TEST_F(RowsTest, NewOnesThatSomebodyWaitsForGoBeforeOthers) {
   may_write_ = true;
   ASSERT_TRUE(AwaitSettled(*northbound, {last}));
 
-  std::map<std::string, size_t> appeared;  // the number of the transaction, by port
-  size_t transactions = 0;
-  ReplayDatabase("/run/nb.db", [&](const DatabaseRows& tables) {
-    ++transactions;
-    const auto ports = tables.find("Logical_Switch_Port");
-    if (ports == tables.end()) return;
-    for (const auto& [uuid, row] : ports->second) appeared.emplace(row.at("name"), transactions);
-  });
+  const auto appeared = TransactionsOfPorts();
   EXPECT_EQ(appeared.at("urgent"), appeared.at("port0"));
   EXPECT_EQ(appeared.at("port1998"), appeared.at("port0"));
   EXPECT_GT(appeared.at("port1997"), appeared.at("port0"));
@@ -420,6 +424,23 @@ TEST_F(RowsTest, ThoseThatBelongTogetherTakeOneTransaction) {
   service::MetricsText text;
   northbound->WriteTo(text);
   EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_transactions_total 2\n"));
+}
+
+TEST_F(RowsTest, NewOnesThatSomebodyWaitsForGoBeforeThoseThatBelongTogether) {
+  may_write_ = false;
+  const auto northbound = Make();
+  std::vector<WantedRow> rows = {Switch("one")};
+  for (int i = 0; i < 2000; ++i) rows.push_back(Port("port" + std::to_string(i)));
+  const RowKey last = rows.back().key;
+  northbound->WantTogether(std::move(rows), {});
+  northbound->WantFirst({Port("urgent"), Port("port1998")}, {});
+  may_write_ = true;
+  ASSERT_TRUE(AwaitSettled(*northbound, {last}));
+
+  const auto appeared = TransactionsOfPorts();
+  EXPECT_EQ(appeared.at("urgent"), appeared.at("port1998"));
+  EXPECT_EQ(appeared.at("urgent") + 1, appeared.at("port0"));
+  EXPECT_EQ(appeared.at("port1999"), appeared.at("port0"));
 }
 
 }  // namespace

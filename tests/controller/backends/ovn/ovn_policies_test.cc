@@ -23,7 +23,7 @@ using ::testing::SizeIs;
 /// Each switch has an ACL of the highest priority.
 constexpr const char* kOfPolicies = "priority<32767";
 
-CompiledPolicy Isolate(const PodSet& set) {
+policy::CompiledPolicy Isolate(const policy::PodSet& set) {
   return {.subject = set,
           .isolates_ingress = true,
           .rules = {{.subject = set, .peers = {"friends"}, .any_port = true}}};
@@ -88,11 +88,11 @@ class OvnPoliciesTest : public OvnBackendTest {
     return request;
   }
   /// A MultiNetworkPolicy for network san, whose set has the pod's interfaces on `network`.
-  static PolicyChanges On(const std::string& network) {
-    CompiledPolicy policy = Isolate("on san pods");
+  static policy::PolicyChanges On(const std::string& network) {
+    policy::CompiledPolicy policy = Isolate("on san pods");
     policy.networks = {"san"};
     return {.policies = {{"MultiNetworkPolicy/team/p", policy}},
-            .pods = {{MemberOf("uid-a", network), {"on san pods"}}}};
+            .pods = {{policy::MemberOf("uid-a", network), {"on san pods"}}}};
   }
 
  private:
@@ -172,7 +172,7 @@ TEST_F(OvnPoliciesTest, PodIsNeverOpenWhileItsPoliciesAreReplaced) {
   const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
 
   for (int i = 0; i < 40; ++i) {
-    const PodSet set = i % 2 == 0 ? "two" : "one";
+    const policy::PodSet set = i % 2 == 0 ? "two" : "one";
     backend->Enforce({.policies = {{"team/p", Isolate(set)}}, .pods = {{"uid-a", {set}}}});
     EXPECT_TRUE(Await([&] { return Look(pod.at(0)).groups == std::set<std::string>{set}; }));
   }
@@ -261,8 +261,8 @@ TEST_F(OvnFullTest, PolicyTellsWhyItsRowsAreRefused) {
 
 TEST_F(OvnPoliciesTest, NextControllerTakesOverWithoutAGap) {
   auto backend = Make();
-  const PolicyChanges all = {.policies = {{"team/p", Isolate("web")}},
-                             .pods = {{"uid-a", {"web"}}}};
+  const policy::PolicyChanges all = {.policies = {{"team/p", Isolate("web")}},
+                                     .pods = {{"uid-a", {"web"}}}};
   backend->Enforce(all);
   const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
   const auto rows = Column("ACL", "_uuid");
@@ -280,7 +280,7 @@ TEST_F(OvnPoliciesTest, NextControllerTakesOverWithoutAGap) {
 
 TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
   auto backend = Make();
-  CompiledPolicy other = Isolate("web");
+  policy::CompiledPolicy other = Isolate("web");
   other.rules[0].any_peer = true;
   other.rules[0].peers.clear();
   backend->Enforce(
@@ -322,14 +322,15 @@ TEST_F(OvnPoliciesTest, NextControllerChangesPoliciesWithPortsOnceAllPlansAreAdo
 
 TEST_F(OvnPoliciesTest, PodsOfAPolicyWithoutRulesJoinTheGroupThatTheNextPolicyMakes) {
   const auto backend = Make();
-  const CompiledPolicy none = {.subject = "web", .tier = PolicyTier::kBaseline};
+  const policy::CompiledPolicy none = {.subject = "web", .tier = policy::PolicyTier::kBaseline};
   backend->Enforce(
       {.policies = {{"BaselineAdminNetworkPolicy/default", none}}, .pods = {{"uid-a", {"web"}}}});
   const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
 
-  const PolicyRule deny = {
-      .subject = "web", .any_peer = true, .any_port = true, .action = PolicyAction::kDeny};
-  const CompiledPolicy one = {.subject = "web", .rules = {deny}, .tier = PolicyTier::kAdmin};
+  const policy::PolicyRule deny = {
+      .subject = "web", .any_peer = true, .any_port = true, .action = policy::PolicyAction::kDeny};
+  const policy::CompiledPolicy one = {
+      .subject = "web", .rules = {deny}, .tier = policy::PolicyTier::kAdmin};
   backend->Enforce({.policies = {{"AdminNetworkPolicy/p", one}}});
 
   EXPECT_TRUE(Await([&] { return Look(pod.at(0)).groups == std::set<std::string>{"web"}; }));
@@ -370,7 +371,7 @@ TEST_F(OvnPoliciesTest, PolicyForAnyNetworkIsForAllButEth0) {
   const auto backend = Make(kSan);
   const Vifs pod = Reserve(*backend, TwoInterfaces("shared"));
 
-  backend->Enforce(On(kAnyNetwork));
+  backend->Enforce(On(policy::kAnyNetwork));
 
   EXPECT_TRUE(Await([&] { return IsIsolated(pod.at(1)); }));
   EXPECT_FALSE(IsIsolated(pod.at(0)));
@@ -391,10 +392,11 @@ TEST_F(OvnPoliciesTest, AdditionalInterfaceIsNeverOpenWhileItsPoliciesAreReplace
   backend->Enforce(On("san"));
   const Vifs pod = Reserve(*backend, TwoInterfaces());
 
-  for (const char* network : {kAnyNetwork, "san", kAnyNetwork}) {
-    PolicyChanges changes = On(network);
-    changes.pods.emplace(MemberOf("uid-a", network == std::string("san") ? kAnyNetwork : "san"),
-                         std::set<PodSet>());
+  for (const char* network : {policy::kAnyNetwork, "san", policy::kAnyNetwork}) {
+    policy::PolicyChanges changes = On(network);
+    changes.pods.emplace(
+        policy::MemberOf("uid-a", network == std::string("san") ? policy::kAnyNetwork : "san"),
+        std::set<policy::PodSet>());
     backend->Enforce(changes);
     (void)Reserve(*backend, TwoInterfaces());
   }

@@ -22,6 +22,11 @@ class OvnServicesTest : public OvnBackendTest {
                                       "OVN_Northbound", "Logical_Switch", column}})
         .out;
   }
+  /// How many load balancers the group has.
+  static size_t BalancersIn(const std::string& group) {
+    const auto balancers = Column("Load_Balancer_Group", "load_balancer", "name=kuryr/" + group);
+    return balancers.empty() ? 0 : 1 + static_cast<size_t>(std::ranges::count(balancers[0], ' '));
+  }
   bool AwaitBalancers(const std::vector<std::string>& names) {
     return Await([&] { return Column("Load_Balancer", "name") == names; });
   }
@@ -52,13 +57,11 @@ TEST_F(OvnServicesTest, AreLoadBalancersOfAllSwitches) {
               ElementsAre("affinity_timeout=30 ct_flush=true reject=true"));
   EXPECT_THAT(Column("Load_Balancer", "options", "name=kuryr/team/web/tcp"),
               ElementsAre("affinity_timeout=30 reject=true"));
-  const auto group = Column("Load_Balancer_Group", "_uuid");
+  const auto group = Column("Load_Balancer_Group", "_uuid", "name=kuryr/services");
   ASSERT_THAT(group, SizeIs(1));
-  EXPECT_THAT(DumpOfSwitches("load_balancer_group"),
-              ::testing::EndsWith("table\n[" + group[0] + "]\n"))
-      << "in all switches";
-  EXPECT_EQ(Nbctl({"--bare", "--columns=load_balancer", "list", "Load_Balancer_Group"}).size(),
-            2 * 36 + 1);
+  EXPECT_THAT(Column("Logical_Switch", "name", "load_balancer_group{>=}" + group[0]),
+              SizeIs(Column("Logical_Switch", "name").size()));
+  EXPECT_EQ(BalancersIn("services"), 2U);
 }
 
 TEST_F(OvnServicesTest, FollowTheirEndpoints) {
@@ -245,7 +248,7 @@ TEST_F(OvnLocalServicesTest, ChangeIntoOthersAndBack) {
   backend->Balance("team/web", web_);
   ASSERT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/udp"}));
   EXPECT_THAT(DumpOfSwitches("load_balancer"), Not(HasSubstr("-"))) << "no UUID";
-  EXPECT_THAT(Column("Load_Balancer_Group", "load_balancer"), SizeIs(1));
+  EXPECT_EQ(BalancersIn("services"), 2U);
 
   backend->Balance("team/web", {});
   EXPECT_TRUE(AwaitBalancers({}));
@@ -264,6 +267,137 @@ TEST_F(OvnLocalServicesTest, LoseWhatAFormerLeaderHasLeftWhenTheNextOneIsTold) {
   backend->Balance("team/web", local_);
 
   EXPECT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/tcp/n2"}));
+}
+
+class OvnPreferencesTest : public OvnServicesTest {
+ protected:
+  OvnPreferencesTest() {
+    hinted_.ports = {{.protocol = "tcp",
+                      .port = 80,
+                      .endpoints = {At("10.4.0.2", 80), At("10.4.1.2", 80), At("fd00:4::2", 80)},
+                      .of_zone = {{"a", {At("10.4.0.2", 80)}}, {"far", {At("10.4.1.2", 80)}}}}};
+  }
+  /// Nodes n1 and n2 in zone a, n3 in zone b, and n4 in none.
+  std::unique_ptr<OvnBackend> MakeWithZones() {
+    auto backend = Make("[ovn]\nservices = ovn\n");
+    for (const char* node : {"n1", "n2"}) backend->SetZone(node, "a");
+    backend->SetZone("n3", "b");
+    for (const char* node : {"n1", "n2", "n3", "n4"}) (void)Reserve(*backend, NodeRequest(node));
+    return backend;
+  }
+  static std::vector<std::string> VipsOf(const std::string& suffix) {
+    return Column("Load_Balancer", "vips", "name=kuryr/team/web/tcp" + suffix);
+  }
+  /// The switches that have the load balancer, by a group or by themselves.
+  static std::set<std::string> SwitchesWith(const std::string& suffix) {
+    const auto uuid = Column("Load_Balancer", "_uuid", "name=kuryr/team/web/tcp" + suffix);
+    std::set<std::string> names;
+    if (uuid.empty()) return names;
+    const auto add = [&](const std::string& condition) {
+      for (const std::string& name : Column("Logical_Switch", "name", condition))
+        EXPECT_TRUE(names.insert(name).second) << name << " has it twice";
+    };
+    add("load_balancer{>=}" + uuid[0]);
+    for (const std::string& group :
+         Column("Load_Balancer_Group", "_uuid", "load_balancer{>=}" + uuid[0]))
+      add("load_balancer_group{>=}" + group);
+    return names;
+  }
+  bool AwaitSwitches(const std::string& suffix, const std::set<std::string>& names) {
+    return Await([&] { return SwitchesWith(suffix) == names; });
+  }
+
+  Service hinted_ = web_;
+};
+
+TEST_F(OvnPreferencesTest, EachZoneReachesItsOwnAndTheOthersAll) {
+  const auto backend = MakeWithZones();
+
+  backend->Balance("team/web", hinted_);
+
+  ASSERT_TRUE(AwaitSwitches("/zone/a", {"kuryr/node/n1", "kuryr/node/n2"}));
+  ASSERT_TRUE(AwaitSwitches("", {"kuryr/node/n3", "kuryr/node/n4", "kuryr/pool/shared"}));
+  EXPECT_THAT(VipsOf("/zone/a"),
+              ElementsAre("10.96.0.7:80=10.4.0.2:80 [fd00:96::7]:80=[fd00:4::2]:80"))
+      << "IPv6 counts by itself";
+  EXPECT_THAT(VipsOf(""),
+              ElementsAre("10.96.0.7:80=10.4.0.2:80,10.4.1.2:80 [fd00:96::7]:80=[fd00:4::2]:80"));
+  EXPECT_THAT(Column("Load_Balancer", "name"), SizeIs(2)) << "no node is in zone far";
+  EXPECT_EQ(BalancersIn("services"), 0U);
+}
+
+TEST_F(OvnPreferencesTest, FollowTheZonesOfNodes) {
+  const auto backend = MakeWithZones();
+  backend->Balance("team/web", hinted_);
+  ASSERT_TRUE(AwaitSwitches("/zone/a", {"kuryr/node/n1", "kuryr/node/n2"}));
+
+  backend->SetZone("n2", "far");
+  EXPECT_TRUE(AwaitSwitches("/zone/far", {"kuryr/node/n2"}));
+  EXPECT_TRUE(AwaitSwitches("/zone/a", {"kuryr/node/n1"}));
+
+  backend->SetZone("n1", "");
+  EXPECT_TRUE(
+      AwaitSwitches("", {"kuryr/node/n1", "kuryr/node/n3", "kuryr/node/n4", "kuryr/pool/shared"}));
+  EXPECT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/tcp/zone/far"}));
+  EXPECT_TRUE(Await(
+      [] { return Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
+
+  EXPECT_TRUE(Await([&] { return backend->Release("uid-n2"); }));
+  EXPECT_TRUE(AwaitBalancers({"kuryr/team/web/tcp"}));
+}
+
+TEST_F(OvnPreferencesTest, ANodesOwnGoBeforeItsZones) {
+  hinted_.ports[0].of_node = {{"n1", {At("10.4.1.2", 80)}}, {"gone", {At("10.4.0.2", 80)}}};
+  const auto backend = MakeWithZones();
+
+  backend->Balance("team/web", hinted_);
+
+  ASSERT_TRUE(AwaitSwitches("/n1", {"kuryr/node/n1"}));
+  ASSERT_TRUE(AwaitSwitches("/zone/a", {"kuryr/node/n2"}));
+  ASSERT_TRUE(AwaitSwitches("", {"kuryr/node/n3", "kuryr/node/n4", "kuryr/pool/shared"}));
+  EXPECT_THAT(VipsOf("/n1"),
+              ElementsAre("10.96.0.7:80=10.4.1.2:80 [fd00:96::7]:80=[fd00:4::2]:80"));
+
+  (void)Reserve(*backend, NodeRequest("gone"));
+  EXPECT_TRUE(AwaitSwitches("/gone", {"kuryr/node/gone"}));
+}
+
+TEST_F(OvnPreferencesTest, AreGivenUpAndTakenUp) {
+  const Service preferring = hinted_;
+  hinted_.ports[0].of_zone.clear();
+  const auto backend = MakeWithZones();
+  backend->Balance("team/web", hinted_);
+  ASSERT_TRUE(Await([] { return BalancersIn("services") == 1; }));
+
+  backend->Balance("team/web", preferring);
+  ASSERT_TRUE(AwaitSwitches("/zone/a", {"kuryr/node/n1", "kuryr/node/n2"}));
+  EXPECT_EQ(BalancersIn("services"), 0U);
+
+  backend->Balance("team/web", hinted_);
+  EXPECT_TRUE(AwaitBalancers({"kuryr/team/web/tcp"}));
+  EXPECT_EQ(SwitchesWith("").size(), 5U);
+  backend->SetZone("n3", "a");
+  EXPECT_TRUE(AwaitBalancers({"kuryr/team/web/tcp"}));
+
+  backend->Balance("team/web", {});
+  EXPECT_TRUE(AwaitBalancers({}));
+}
+
+TEST_F(OvnPreferencesTest, NextLeaderRemovesGroupsOfZonesThatAreGone) {
+  {
+    const auto former = MakeWithZones();
+  }
+  ASSERT_TRUE(Await(
+      [] { return !Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
+
+  const auto backend = std::make_unique<OvnBackend>(
+      ReadOptionsOf(std::string(kPools) + "[ovn]\nservices = ovn\n"),
+      BackendHooks{.wake = [this](const Owner&) { Tell(); }, .may_write = [] { return true; }},
+      std::chrono::milliseconds(1));
+  backend->EndAdoption();
+
+  EXPECT_TRUE(Await(
+      [] { return Column("Load_Balancer_Group", "name", "name=kuryr/services/zone/a").empty(); }));
 }
 
 }  // namespace

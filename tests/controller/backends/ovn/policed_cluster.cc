@@ -14,12 +14,13 @@ constexpr std::chrono::minutes kSettlePatience{5};
 
 }  // namespace
 
-PolicedObjects::PolicedObjects(const BigCluster& of) : size(of) {
+PolicedObjects::PolicedObjects(const policy::BigCluster& of) : size(of) {
   for (size_t i = 0; i < size.namespaces; ++i) {
-    teams[BigCluster::NameOf(i)] = i;
-    for (size_t pod = 0; pod < size.pods_of_each; ++pod) apps[BigCluster::UidOf(i, pod)] = pod;
-    std::vector<size_t>& peers = allowed[BigCluster::NameOf(i)];
-    for (size_t app = 0; app < BigCluster::kApps; ++app) peers.push_back(app + 1);
+    teams[policy::BigCluster::NameOf(i)] = i;
+    for (size_t pod = 0; pod < size.pods_of_each; ++pod)
+      apps[policy::BigCluster::UidOf(i, pod)] = pod;
+    std::vector<size_t>& peers = allowed[policy::BigCluster::NameOf(i)];
+    for (size_t app = 0; app < policy::BigCluster::kApps; ++app) peers.push_back(app + 1);
   }
 }
 
@@ -27,18 +28,18 @@ PolicedObjects::PolicedObjects(const BigCluster& of) : size(of) {
 PolicedCluster::PolicedCluster(PolicedObjects objects, std::string remote)
     : objects_(std::move(objects)), remote_(std::move(remote)) {
   for (size_t i = 0; i < objects_.size.namespaces; ++i) {
-    const std::string name_space = BigCluster::NameOf(i);
-    for (size_t app = 0; app < BigCluster::kApps; ++app) {
-      verdicts_.Apply(
-          compiler_.SetPolicy(name_space, std::to_string(app),
-                              BigCluster::Policy(app, objects_.allowed[name_space].at(app))));
+    const std::string name_space = policy::BigCluster::NameOf(i);
+    for (size_t app = 0; app < policy::BigCluster::kApps; ++app) {
+      verdicts_.Apply(compiler_.SetPolicy(
+          name_space, std::to_string(app),
+          policy::BigCluster::Policy(app, objects_.allowed[name_space].at(app))));
     }
     for (size_t pod = 0; pod < objects_.size.pods_of_each; ++pod) {
-      verdicts_.Apply(
-          compiler_.SetPod(BigCluster::Pod(i, pod, objects_.apps[BigCluster::UidOf(i, pod)])));
+      verdicts_.Apply(compiler_.SetPod(
+          policy::BigCluster::Pod(i, pod, objects_.apps[policy::BigCluster::UidOf(i, pod)])));
     }
     verdicts_.Apply(
-        compiler_.SetNamespace(name_space, BigCluster::TeamOf(objects_.teams[name_space])));
+        compiler_.SetNamespace(name_space, policy::BigCluster::TeamOf(objects_.teams[name_space])));
   }
 }
 
@@ -93,23 +94,23 @@ void PolicedCluster::Adopt(const Vifs& vifs) {
 }
 
 void PolicedCluster::Relabel(size_t name_space, size_t pod, size_t app) {
-  objects_.apps[BigCluster::UidOf(name_space, pod)] = app;
-  Apply(compiler_.SetPod(BigCluster::Pod(name_space, pod, app)));
+  objects_.apps[policy::BigCluster::UidOf(name_space, pod)] = app;
+  Apply(compiler_.SetPod(policy::BigCluster::Pod(name_space, pod, app)));
 }
 
 void PolicedCluster::MoveTo(size_t name_space, size_t team) {
-  const std::string name = BigCluster::NameOf(name_space);
+  const std::string name = policy::BigCluster::NameOf(name_space);
   objects_.teams[name] = team;
-  Apply(compiler_.SetNamespace(name, BigCluster::TeamOf(team)));
+  Apply(compiler_.SetNamespace(name, policy::BigCluster::TeamOf(team)));
 }
 
 void PolicedCluster::Allow(size_t name_space, size_t app, size_t peer) {
-  const std::string name = BigCluster::NameOf(name_space);
+  const std::string name = policy::BigCluster::NameOf(name_space);
   objects_.allowed[name].at(app) = peer;
-  Apply(compiler_.SetPolicy(name, std::to_string(app), BigCluster::Policy(app, peer)));
+  Apply(compiler_.SetPolicy(name, std::to_string(app), policy::BigCluster::Policy(app, peer)));
 }
 
-void PolicedCluster::Apply(const PolicyChanges& changes) {
+void PolicedCluster::Apply(const policy::PolicyChanges& changes) {
   verdicts_.Apply(changes);
   changed_.clear();
   for (const auto& [uid, sets] : changes.pods) {

@@ -10,17 +10,17 @@
 #include <vector>
 
 #include "controller/backends/ovn/ovn_backend.h"
-#include "controller/policy/policy_compiler.h"
-#include "controller/policy/policy_verdicts.h"
-#include "tests/controller/policy/big_cluster.h"
+#include "policy/policy_compiler.h"
+#include "policy/policy_verdicts.h"
+#include "tests/policy/big_cluster.h"
 
 namespace kuryr::controller::ovn {
 
 /// The objects of a big cluster whose labels and policies change.
 struct PolicedObjects {
-  explicit PolicedObjects(const BigCluster& size);
+  explicit PolicedObjects(const policy::BigCluster& size);
 
-  BigCluster size;
+  policy::BigCluster size;
   std::map<std::string, size_t> apps;                  ///< by the pod's UID
   std::map<std::string, size_t> teams;                 ///< by the namespace
   std::map<std::string, std::vector<size_t>> allowed;  ///< the peer of each app, by the namespace
@@ -55,7 +55,8 @@ class PolicedCluster {
   [[nodiscard]] const PolicedObjects& objects() const noexcept { return objects_; }
   [[nodiscard]] const Vifs& vifs() const noexcept { return vifs_; }
   /// The sets that the pod was in after each change, by its port's name.
-  [[nodiscard]] const std::map<std::string, std::vector<std::set<PodSet>>>& history() const {
+  [[nodiscard]] const std::map<std::string, std::vector<std::set<policy::PodSet>>>& history()
+      const {
     return history_;
   }
   /// A figure of OvnBackend::WriteTo.
@@ -65,16 +66,16 @@ class PolicedCluster {
   [[nodiscard]] static Owner OwnerOf(const std::string& uid) {
     return {.id = uid, .scope = "team", .name = uid, .node = "n1"};
   }
-  void Apply(const PolicyChanges& changes);
+  void Apply(const policy::PolicyChanges& changes);
   void Note(const std::string& uid);
   void Settle(const std::vector<std::string>& uids);
 
   PolicedObjects objects_;
   const std::string remote_;
-  PolicyCompiler compiler_;
-  PolicyVerdicts verdicts_;
+  policy::PolicyCompiler compiler_;
+  policy::PolicyVerdicts verdicts_;
   Vifs vifs_;
-  std::map<std::string, std::vector<std::set<PodSet>>> history_;
+  std::map<std::string, std::vector<std::set<policy::PodSet>>> history_;
   std::vector<std::string> changed_;
   std::mutex mutex_;
   std::condition_variable told_;

@@ -16,9 +16,9 @@ using ::testing::UnorderedElementsAre;
 IpNetwork Net(const std::string& text) { return IpNetwork::Parse(text).value(); }
 
 /// A policy that allows `rule` to pods of "web".
-CompiledPolicy PolicyOf(PolicyRule rule) {
+policy::CompiledPolicy PolicyOf(policy::PolicyRule rule) {
   rule.subject = "web";
-  for (const AddressBlock& block : rule.blocks) {
+  for (const policy::AddressBlock& block : rule.blocks) {
     const std::vector<IpNetwork> networks = block.Networks();
     rule.networks.insert(rule.networks.end(), networks.begin(), networks.end());
   }
@@ -26,7 +26,7 @@ CompiledPolicy PolicyOf(PolicyRule rule) {
 }
 
 /// The matches of the rule's ACLs, a line each, with the port groups' names as GROUP(SET).
-std::string MatchesOf(PolicyRule rule) {
+std::string MatchesOf(policy::PolicyRule rule) {
   PolicyRows rows("kuryr");
   const auto changes = rows.Take({{"team/p", PolicyOf(std::move(rule))}});
   std::string match;
@@ -68,13 +68,28 @@ TEST(PolicyRowsTest, PodsAreAddressesOfTheirPortGroupsAndEachSetHasItsOwnRows) {
             "outport == @GROUP(web) && ip6.src == {$GROUP(b)_ip6}");
 }
 
+TEST(PolicyRowsTest, WhatIsAllowedToOtherPodsHasAnotherPriority) {
+  std::set<int> priorities;
+  for (int i = 0; i < 1000; ++i) {
+    const policy::PodSet set = "team-" + std::to_string(i);
+    PolicyRows rows("kuryr");
+    const auto changes = rows.Take(
+        {{"team/p", policy::CompiledPolicy{
+                        .subject = set, .rules = {{.subject = set, .networks = {Net("::/0")}}}}}});
+    priorities.insert(changes.wanted.at(0).values.at("priority").get<int>());
+  }
+  EXPECT_GT(priorities.size(), 500U);
+  EXPECT_GT(*priorities.begin(), kDropPriority);
+  EXPECT_LT(*priorities.rbegin(), kAllowPriority + kAllowPriorities);
+}
+
 TEST(PolicyRowsTest, EgressIsOfTheSenderAfterItsLoadBalancer) {
   PolicyRows rows("kuryr");
   const auto changes =
-      rows.Take({{"team/p", CompiledPolicy{
+      rows.Take({{"team/p", policy::CompiledPolicy{
                                 .subject = "web",
                                 .isolates_egress = true,
-                                .rules = {{.direction = TrafficDirection::kEgress,
+                                .rules = {{.direction = policy::TrafficDirection::kEgress,
                                            .subject = "web",
                                            .blocks = {{.network = Net("10.0.0.0/8"), .except = {}}},
                                            .networks = {Net("10.0.0.0/8")},
@@ -122,7 +137,8 @@ TEST(PolicyRowsTest, PortsAndRangesOfEachProtocol) {
 }
 
 TEST(PolicyRowsTest, PeersAndPortsAreNeverMultiplied) {
-  PolicyRule rule{.peers = {"a"}, .blocks = {}, .ports = {{"tcp", 80, 80}, {"udp", 53, 53}}};
+  policy::PolicyRule rule{
+      .peers = {"a"}, .blocks = {}, .ports = {{"tcp", 80, 80}, {"udp", 53, 53}}};
   for (uint8_t i = 0; i < 100; ++i)
     rule.blocks.push_back({.network = Net("10.0." + std::to_string(i) + ".0/24"), .except = {}});
 
@@ -136,7 +152,7 @@ TEST(PolicyRowsTest, PeersAndPortsAreNeverMultiplied) {
 TEST(PolicyRowsTest, ConnectionsOfTheOtherDirectionAreTracked) {
   PolicyRows rows("kuryr");
   const auto changes =
-      rows.Take({{"team/p", CompiledPolicy{.subject = "web", .isolates_ingress = true}}});
+      rows.Take({{"team/p", policy::CompiledPolicy{.subject = "web", .isolates_ingress = true}}});
 
   ASSERT_THAT(NamesOf(changes.wanted),
               ElementsAre("ACL isolated/ingress/web", "ACL tracked/isolated/ingress/web",
@@ -148,7 +164,7 @@ TEST(PolicyRowsTest, ConnectionsOfTheOtherDirectionAreTracked) {
 
 TEST(PolicyRowsTest, RowsOfSeveralPoliciesStayUntilTheLastOneIsGone) {
   PolicyRows rows("kuryr");
-  const CompiledPolicy all = PolicyOf({.any_peer = true, .any_port = true});
+  const policy::CompiledPolicy all = PolicyOf({.any_peer = true, .any_port = true});
   (void)rows.Take({{"team/p", all}, {"team/q", all}});
 
   EXPECT_THAT(NamesOf(rows.Take({{"team/p", std::nullopt}}).dropped),
@@ -163,7 +179,7 @@ TEST(PolicyRowsTest, RowsOfSeveralPoliciesStayUntilTheLastOneIsGone) {
 
 TEST(PolicyRowsTest, RulesThatGoAreDropped) {
   PolicyRows rows("kuryr");
-  CompiledPolicy policy = PolicyOf({.any_peer = true, .any_port = true});
+  policy::CompiledPolicy policy = PolicyOf({.any_peer = true, .any_port = true});
   policy.rules.push_back({.subject = "web", .peers = {"a"}, .any_port = true});
   (void)rows.Take({{"team/p", policy}});
   policy.rules.pop_back();
@@ -178,7 +194,9 @@ TEST(PolicyRowsTest, RulesThatGoAreDropped) {
 TEST(PolicyRowsTest, ClustersHaveDifferentGroups) {
   const auto name = [](const char* cluster) {
     PolicyRows rows(cluster);
-    return rows.Take({{"a/b", CompiledPolicy{.subject = "web"}}}).wanted.at(0).values.at("name");
+    return rows.Take({{"a/b", policy::CompiledPolicy{.subject = "web"}}})
+        .wanted.at(0)
+        .values.at("name");
   };
 
   EXPECT_NE(name("one"), name("two"));

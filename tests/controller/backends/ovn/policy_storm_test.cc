@@ -29,7 +29,7 @@ class PolicyTables {
   }
 
   struct Port {
-    std::set<PodSet> sets;
+    std::set<policy::PodSet> sets;
     bool is_isolated = false;  ///< an ACL of one of its port groups drops
   };
   [[nodiscard]] const std::map<std::string, Port>& ports() const { return ports_; }
@@ -82,11 +82,11 @@ class PolicyStormTest : public NorthboundTest {
     const size_t name_space = Below(size_.namespaces);
     const size_t kind = Below(10);
     if (kind < 7) {
-      cluster.Relabel(name_space, Below(size_.pods_of_each), Below(BigCluster::kApps));
+      cluster.Relabel(name_space, Below(size_.pods_of_each), Below(policy::BigCluster::kApps));
     } else if (kind < 9) {
-      cluster.Allow(name_space, Below(BigCluster::kApps), Below(BigCluster::kApps));
+      cluster.Allow(name_space, Below(policy::BigCluster::kApps), Below(policy::BigCluster::kApps));
     } else {
-      cluster.MoveTo(name_space, Below(BigCluster::kTeams));
+      cluster.MoveTo(name_space, Below(policy::BigCluster::kTeams));
     }
   }
   size_t Below(size_t most) { return random_() % most; }
@@ -122,7 +122,7 @@ class PolicyStormTest : public NorthboundTest {
     return dump;
   }
 
-  const BigCluster size_{
+  const policy::BigCluster size_{
       .namespaces = static_cast<size_t>(test::FromEnvironment("KURYR_POLICED_NAMESPACES", 4)),
       .pods_of_each = static_cast<size_t>(test::FromEnvironment("KURYR_POLICED_PODS", 30))};
   std::mt19937 random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};

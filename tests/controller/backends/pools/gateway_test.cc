@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/plan/l3.h"
 #include "tests/controller/backends/pools/backend_fixture.h"
 #include "tests/support/netns_fixture.h"
 

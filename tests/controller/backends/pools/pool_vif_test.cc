@@ -3,8 +3,8 @@
 #include "base/names.h"
 #include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
-#include "binding/l3.h"
 #include "binding/parts/driver.h"
+#include "binding/plan/l3.h"
 #include "tests/controller/backends/pools/backend_fixture.h"
 
 namespace kuryr::controller::pools {

@@ -33,11 +33,11 @@ class AdditionalPortTest : public IsolationTest {
     return request;
   }
   /// A MultiNetworkPolicy for san isolates pod a.
-  static PolicyChanges PolicyOnSan() {
+  static policy::PolicyChanges PolicyOnSan() {
     return {.policies = {{"MultiNetworkPolicy/team/p", IngressOf("web")}},
             .pods = {{"uid-a@san", {"web"}}}};
   }
-  static PolicyChanges NoPolicyOnSan() {
+  static policy::PolicyChanges NoPolicyOnSan() {
     return {.policies = {{"MultiNetworkPolicy/team/p", std::nullopt}}, .pods = {{"uid-a@san", {}}}};
   }
 
@@ -136,7 +136,7 @@ TEST_F(AdditionalPortTest, StaysIsolatedThoughItsUserSwapsTheInterfacesOfThePlan
 TEST_F(AdditionalPortTest, OfAnotherPodStaysAsItIsThoughAPlanNamesIt) {
   StartWith();
   const Vifs others = Run(RequestOn(kSan, Pod("b")));
-  PolicyChanges changes = PolicyOnSan();
+  policy::PolicyChanges changes = PolicyOnSan();
   changes.pods["uid-a"] = {"web"};
   StartWith(changes);
   const size_t asked = neutron_.CountOf("GetPort");
@@ -172,7 +172,7 @@ TEST_F(AdditionalPortTest, KeepsTheGroupsThatSomebodyGaveItInNeutron) {
 TEST_F(AdditionalPortTest, GetsItsGroupsThoughNeutronDoesNotChangeAnotherPort) {
   StartWith();
   const Vifs vifs = Run(RequestOn(kSan));
-  PolicyChanges changes = PolicyOnSan();
+  policy::PolicyChanges changes = PolicyOnSan();
   changes.pods["uid-a"] = {"web"};
   neutron_.Fail("UpdatePort", {.retry_after = std::chrono::minutes(1)});
   backend_->Enforce(changes);
@@ -184,7 +184,7 @@ TEST_F(AdditionalPortTest, WaitsForARefusedGroupThatAnotherNetworkDoesNotNeed) {
   StartWith();
   ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 4));
   neutron_.SetGroupQuota(4, 100);
-  PolicyChanges changes = PolicyOnSan();
+  policy::PolicyChanges changes = PolicyOnSan();
   changes.pods["uid-b@san"] = {"web"};
   backend_->Enforce(changes);
   EXPECT_THAT(GroupsOf(Reserve(RequestOn(FakeNeutron::kSubnet4, Pod("b"))).at(1)),

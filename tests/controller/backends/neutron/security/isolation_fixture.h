@@ -15,7 +15,7 @@ inline constexpr const char* kOwn = "own-group";
 inline constexpr const char* kNamed = "named-group";
 
 /// A policy that isolates a set of pods, and lets in TCP 80 from its friends.
-inline CompiledPolicy IngressOf(const PodSet& set) {
+inline policy::CompiledPolicy IngressOf(const policy::PodSet& set) {
   return {.subject = set,
           .isolates_ingress = true,
           .rules = {{.subject = set, .peers = {"friends"}, .ports = {{"tcp", 80, 80}}}}};
@@ -29,7 +29,7 @@ class IsolationTest : public NeutronBackendTest {
     defaults_.enforces_policies = true;
   }
 
-  void StartWith(const PolicyChanges& changes = {}) {
+  void StartWith(const policy::PolicyChanges& changes = {}) {
     Start();
     backend_->Enforce(changes);
     backend_->EndAdoption();

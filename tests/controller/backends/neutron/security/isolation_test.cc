@@ -64,7 +64,7 @@ TEST_F(IsolationTest, PolicyThatComesIsolatesARunningPod) {
 TEST_F(IsolationTest, SecondDirectionIsIsolatedToo) {
   StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
   Run(Pod("a"));
-  CompiledPolicy both = IngressOf("web");
+  policy::CompiledPolicy both = IngressOf("web");
   both.isolates_egress = true;
   backend_->Enforce({.policies = {{"team/p", both}}});
   EXPECT_TRUE(WaitForGroups("uid-a", {web_, fixed_.access}));
@@ -109,7 +109,7 @@ TEST_F(IsolationTest, PolicyThatGoesGivesThePodItsOwnGroupsAndLeavesNothing) {
 TEST_F(IsolationTest, RulesOfAChangedPolicyAreMadeBeforeOthersGo) {
   StartWith({.policies = {{"team/p", IngressOf("web")}}});
   ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 6));
-  CompiledPolicy changed = IngressOf("web");
+  policy::CompiledPolicy changed = IngressOf("web");
   changed.rules[0].ports = {{"udp", 53, 53}};
   neutron_.Hold("DeleteSecurityRule");
   backend_->Enforce({.policies = {{"team/p", changed}}});
@@ -126,7 +126,7 @@ TEST_F(IsolationTest, RulesOfAChangedPolicyAreMadeBeforeOthersGo) {
 
 TEST_F(IsolationTest, GroupOfManyRulesIsWrittenAFewAtATimeAndOthersAreNot) {
   const auto many_from = [](uint16_t first) {
-    CompiledPolicy policy = IngressOf("many");
+    policy::CompiledPolicy policy = IngressOf("many");
     policy.rules[0].ports.clear();
     for (uint16_t port = first; port < first + 120; ++port)
       policy.rules[0].ports.push_back({"tcp", port, port});
@@ -232,8 +232,8 @@ TEST_F(IsolationTest, RuleThatSomebodyAddsGoes) {
 }
 
 TEST_F(IsolationTest, NextControllerChangesNothingThatIsAsWanted) {
-  const PolicyChanges all = {.policies = {{"team/p", IngressOf("web")}},
-                             .pods = {{"uid-a", {"web"}}}};
+  const policy::PolicyChanges all = {.policies = {{"team/p", IngressOf("web")}},
+                                     .pods = {{"uid-a", {"web"}}}};
   StartWith(all);
   const Vifs vifs = Run(Pod("a"));
   ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 6));
@@ -268,7 +268,7 @@ TEST_F(IsolationTest, NoPortLeavesItsGroupsBeforeAllPeersHaveJoined) {
   constexpr int kPods = 12;
   StartWith({.policies = {{"team/p", IngressOf("web")}, {"team/q", IngressOf("friends")}}});
   ASSERT_TRUE(neutron_.WaitForCount("CreateSecurityRules", 2));
-  std::map<std::string, std::set<PodSet>> pods;
+  std::map<std::string, std::set<policy::PodSet>> pods;
   for (int i = 0; i < kPods; ++i) {
     (void)Run(Pod("web" + std::to_string(i)));
     (void)Run(Pod("friend" + std::to_string(i)));
@@ -369,7 +369,7 @@ TEST_F(IsolationTest, PortThatNeutronDoesNotChangeIsTriedAgain) {
 
 TEST_F(IsolationTest, RulesBeyondTheQuotaAreToldAndIsolateNevertheless) {
   neutron_.SetGroupQuota(100, 30);
-  CompiledPolicy large = IngressOf("web");
+  policy::CompiledPolicy large = IngressOf("web");
   for (uint16_t port = 1; port < 20; ++port) large.rules[0].ports.push_back({"udp", port, port});
   StartWith({.policies = {{"team/large", large}, {"team/small", IngressOf("db")}},
              .pods = {{"uid-a", {"web"}}, {"uid-b", {"db"}}}});

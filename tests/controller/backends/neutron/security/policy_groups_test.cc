@@ -14,10 +14,10 @@ using ::testing::UnorderedElementsAre;
 constexpr IpFamily k4 = IpFamily::kIpv4;
 constexpr IpFamily k6 = IpFamily::kIpv6;
 
-CompiledPolicy Of(const PolicyRule& rule) {
-  CompiledPolicy policy{.subject = "web", .rules = {rule}};
+policy::CompiledPolicy Of(const policy::PolicyRule& rule) {
+  policy::CompiledPolicy policy{.subject = "web", .rules = {rule}};
   policy.rules[0].subject = "web";
-  policy.isolates_ingress = rule.direction == TrafficDirection::kIngress;
+  policy.isolates_ingress = rule.direction == policy::TrafficDirection::kIngress;
   policy.isolates_egress = !policy.isolates_ingress;
   return policy;
 }
@@ -26,7 +26,7 @@ IpNetwork Net(const std::string& text) { return IpNetwork::Parse(text).value(); 
 
 class PolicyGroupsTest : public ::testing::Test {
  protected:
-  PolicyGroups::Rules RulesOf(const PolicyRule& rule) {
+  PolicyGroups::Rules RulesOf(const policy::PolicyRule& rule) {
     groups_.Take({{"team/p", Of(rule)}});
     return *groups_.Find(GroupNameOf("web"));
   }
@@ -42,7 +42,7 @@ TEST_F(PolicyGroupsTest, AnyPeerAndPortAreARuleOfEachFamily) {
 
 TEST_F(PolicyGroupsTest, PeersAreGroups) {
   const auto rules =
-      RulesOf({.direction = TrafficDirection::kEgress, .peers = {"db"}, .any_port = true});
+      RulesOf({.direction = policy::TrafficDirection::kEgress, .peers = {"db"}, .any_port = true});
   ASSERT_THAT(rules, SizeIs(2));
   for (const SecurityRule& rule : rules) {
     EXPECT_EQ(rule.remote_group, GroupNameOf("db"));
@@ -64,8 +64,9 @@ TEST_F(PolicyGroupsTest, AllAddressesHaveNoPrefix) {
 }
 
 TEST_F(PolicyGroupsTest, RangesAreNeutronsAndAllPortsHaveNoNumbers) {
-  const PolicyRule rule = {.networks = {Net("0.0.0.0/0")},
-                           .ports = {{"tcp", 80, 90}, {"udp", 0, UINT16_MAX}, {"sctp", 7, 7}}};
+  const policy::PolicyRule rule = {
+      .networks = {Net("0.0.0.0/0")},
+      .ports = {{"tcp", 80, 90}, {"udp", 0, UINT16_MAX}, {"sctp", 7, 7}}};
   EXPECT_THAT(RulesOf(rule), UnorderedElementsAre(
                                  SecurityRule{.is_ingress = true,
                                               .family = k4,
@@ -81,7 +82,7 @@ TEST_F(PolicyGroupsTest, RangesAreNeutronsAndAllPortsHaveNoNumbers) {
 }
 
 TEST_F(PolicyGroupsTest, EqualRulesOfTwoPoliciesAreOneUntilBothGo) {
-  const CompiledPolicy policy = Of({.any_peer = true, .any_port = true});
+  const policy::CompiledPolicy policy = Of({.any_peer = true, .any_port = true});
   groups_.Take({{"team/p", policy}, {"team/q", policy}});
   EXPECT_THAT(*groups_.Find(GroupNameOf("web")), SizeIs(2));
   groups_.Take({{"team/p", std::nullopt}});
@@ -93,7 +94,7 @@ TEST_F(PolicyGroupsTest, EqualRulesOfTwoPoliciesAreOneUntilBothGo) {
 }
 
 TEST_F(PolicyGroupsTest, PolicyThatIsAppliedAgainChangesNoIsolation) {
-  const CompiledPolicy policy = Of({.any_peer = true, .any_port = true});
+  const policy::CompiledPolicy policy = Of({.any_peer = true, .any_port = true});
   groups_.Take({{"team/p", policy}});
   EXPECT_THAT(groups_.Take({{"team/p", policy}}).sets, IsEmpty());
   EXPECT_THAT(groups_.PoliciesOf(GroupNameOf("web")), ElementsAre("team/p"));

@@ -1,0 +1,114 @@
+#include "service/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "service/completion.h"
+
+namespace kuryr::service {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// A program with an option, a flag, and a command with a choice.
+class CommandLineTest : public ::testing::Test {
+ protected:
+  /// A program that is called with these words.
+  std::optional<EarlyEnd> Parse(std::vector<const char*> words) {
+    ProgramLine line("prog", "prog does things.\n");
+    line.Add("--config-file FILE", files_, "Read this file");
+    line.Add("--debug", debug_, "Log more");
+    CommandLine status = line.AddCommand("status", "Show all");
+    status.AddOutput(as_json_);
+    status.Add("WHAT", what_, "What to show").AllowOnly({"alive", "ready"});
+    words.insert(words.begin(), "prog");
+    return line.Parse(static_cast<int>(words.size()), words.data());
+  }
+  std::string Completed(std::vector<const char*> words) {
+    words.insert(words.begin(), kComplete);
+    return Parse(std::move(words)).value().text;
+  }
+
+  std::vector<std::string> files_;
+  bool debug_ = false;
+  bool as_json_ = false;
+  std::string what_;
+};
+
+TEST_F(CommandLineTest, TakesAnOptionBeforeAndBehindACommand) {
+  EXPECT_FALSE(Parse({"--config-file", "a", "status", "--config-file", "b", "alive"}));
+  EXPECT_EQ(files_, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(what_, "alive");
+}
+
+TEST_F(CommandLineTest, PrintsJsonByEitherOption) {
+  EXPECT_FALSE(Parse({"status", "-o", "json"}));
+  EXPECT_TRUE(as_json_);
+  EXPECT_FALSE(Parse({"status", "--output", "text"}));
+  EXPECT_FALSE(as_json_);
+  EXPECT_FALSE(Parse({"status", "--json"}));
+  EXPECT_TRUE(as_json_);
+}
+
+TEST_F(CommandLineTest, EachMisuseEndsWith2) {
+  for (const std::vector<const char*>& words :
+       std::vector<std::vector<const char*>>{{"statsu"},
+                                             {"--debgu"},
+                                             {"status", "--jsn"},
+                                             {"status", "dead"},
+                                             {"status", "-o", "yaml"},
+                                             {"--config-file"},
+                                             {"status", "alive", "more"},
+                                             {"help", "statsu"},
+                                             {"completion", "csh"}}) {
+    const auto end = Parse(words);
+    ASSERT_TRUE(end) << words.front();
+    EXPECT_EQ(end->exit_code, kCommandFailed) << end->text;
+    EXPECT_THAT(end->text, AllOf(StartsWith("prog: "), HasSubstr("prog --help")));
+  }
+}
+
+TEST_F(CommandLineTest, SuggestsWhatMayHaveBeenMeant) {
+  EXPECT_THAT(Parse({"statsu"})->text, HasSubstr("no command statsu; did you mean status?"));
+  EXPECT_THAT(Parse({"--debgu"})->text, HasSubstr("no option --debgu; did you mean --debug?"));
+  EXPECT_THAT(Parse({"help", "statsu"})->text, HasSubstr("did you mean status?"));
+  EXPECT_THAT(Parse({"quite-another"})->text, Not(HasSubstr("did you mean")));
+}
+
+TEST_F(CommandLineTest, HelpAndVersionAreCommandsToo) {
+  EXPECT_EQ(Parse({"version"})->text, Parse({"-V"})->text);
+  EXPECT_EQ(Parse({"help"})->text, Parse({"--help"})->text);
+  EXPECT_EQ(Parse({"help", "status"})->text, Parse({"status", "--help"})->text);
+  EXPECT_EQ(Parse({"version"})->exit_code, 0);
+}
+
+TEST_F(CommandLineTest, HelpNamesTheValueOfAnOption) {
+  EXPECT_THAT(Parse({"--help"})->text,
+              AllOf(HasSubstr("--config-file FILE"), Not(HasSubstr("TEXT"))));
+}
+
+TEST_F(CommandLineTest, CompletesCommandsWithTheirMeaning) {
+  EXPECT_EQ(Completed({"st"}), "status\tShow all\n");
+  EXPECT_THAT(Completed({""}), AllOf(HasSubstr("status\t"), HasSubstr("completion\t")));
+}
+
+TEST_F(CommandLineTest, CompletesOptionsOfTheCommandAndOfTheProgram) {
+  EXPECT_THAT(Completed({"status", "--"}), AllOf(HasSubstr("--output\t"), HasSubstr("--debug\t")));
+  EXPECT_THAT(Completed({"--"}), Not(HasSubstr("--output")));
+}
+
+TEST_F(CommandLineTest, CompletesValues) {
+  EXPECT_EQ(Completed({"status", "re"}), "ready\n");
+  EXPECT_EQ(Completed({"status", "-o", ""}), "text\njson\n");
+  EXPECT_EQ(Completed({"--config-file", "/e"}), ":files\n");
+}
+
+TEST_F(CommandLineTest, AValueIsNoCommand) {
+  EXPECT_THAT(Completed({"--config-file", "status", "st"}), StartsWith("status"));
+}
+
+}  // namespace
+}  // namespace kuryr::service
