@@ -81,7 +81,8 @@ class Capture:
             while True:
                 packet, (_, protocol, kind, *_) = self.socket.recvfrom(100)
                 family = ETHERTYPES.get(socket.htons(protocol))
-                if family and kind != socket.PACKET_OUTGOING:
+                # A bridge also sends it what is for the MAC of a pod that is gone: its kernel drops that.
+                if family and kind == socket.PACKET_HOST:
                     source = packet[12:16] if family == 4 else packet[8:24]
                     count += socket.inet_ntop(FAMILIES[family], source) in sources
         return count
