@@ -121,6 +121,7 @@ TEST_F(CompiledPoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
     json policy = json::parse(R"({"metadata": {"name": "default"}, "spec": {"priority": 5,
         "subject": {"namespaces": {}}, "ingress": [{"action": "Log", "from": []}]}})");
     policy["kind"] = kind;
+    if (kind == policy::kClusterPolicy.kind) policy["spec"]["tier"] = "Admin";
     Tell(EventType::kAdded, policy);
     const std::string name = std::string(kind) + "/default";
     ASSERT_TRUE(enforcer_.told.back().policies.at(name).has_value());
