@@ -212,7 +212,7 @@ def tasks_of(lane):
                         program("ovn", served, ("tests/ovn/neighbours", "--logs", "build/run/neighbours"), WAITS, 180,
                                 name="neighbours"),
                         program("ovn", served, ("tests/ovn/networks", "--logs", "build/run/networks"), WAITS, 30, name="networks"),
-                        program("ovn", served, ("tests/ovn/storm", "--users", "1", "--rate", "40", "--seconds", "40",
+                        program("ovn", served, ("tests/ovn/storm", "--users", "1", "--rate", "40", "--seconds", "30",
                                                 "--logs", "build/run/users"), 1, 50, name="storm of users"),
                         program("ovn", (), ("tests/ovn/upgrade", "--suites", "trixie", "--logs", "build/run/upgrade"), WAITS, 80,
                                 name="upgrade")],
