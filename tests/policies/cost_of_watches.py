@@ -95,7 +95,7 @@ def measure(facts, cluster, nodes):
         {"from": [{"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "app-1"}}}]}]}})
     cluster.run_pod(ISOLATED, {"name": "pod"}, [{"name": "main", "image": "pause"}])
     watch, made = Watch(cluster), 0
-    print("nodes   pods | agent: MiB, most  CPU, list  a change | API server: CPU, list  a change | bytes: list  a change")
+    print("nodes   pods | agent: MiB, most  CPU, list  a change | API server: CPU, list  a change | bytes a change")
     for count in nodes:
         with facts.fact(f"costs of a cluster of {count} nodes"):
             pods = count * PODS_OF_A_NODE
@@ -109,8 +109,8 @@ def measure(facts, cluster, nodes):
             after = watch.figures()
             change = {name: (after[name] - before[name]) / CHANGES for name in after}
             print(f"{count:5} {pods:6} | {memory:8.1f} {most:8.1f} {listed['agent']:8.2f} s {1e6 * change['agent']:8.0f} us | "
-                  f"{listed['api']:14.2f} s {1e6 * change['api']:8.0f} us | {listed['bytes'] / 2**20:10.1f} MiB "
-                  f"{change['bytes']:6.0f}", flush=True)
+                  f"{listed['api']:14.2f} s {1e6 * change['api']:8.0f} us | "
+                  f"{change['bytes']:14.0f}", flush=True)
 
 
 def resident(agent):
