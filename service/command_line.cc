@@ -195,7 +195,7 @@ std::optional<EarlyEnd> ProgramLine::Parse(int argc, const char* const* argv) {
   if (argc > 1 && argv[1] == std::string_view(kComplete))
     return EarlyEnd{.text = Complete(WordsOf(*owned_), {argv + 2, argv + argc})};
   // CLI11 would take the word behind it for a second command.
-  if (argc > 2 && argv[1] == std::string_view("help")) return HelpOf(argv[2]);
+  if (argc > 2 && argv[1] == std::string_view("help") && *argv[2] != '-') return HelpOf(argv[2]);
   try {
     owned_->parse(argc, argv);
     return RunOwnCommand();

@@ -141,6 +141,7 @@ TEST_F(TakeoverTest, PodsThatTheStandbyKnowsAreNotListedAgainWhenItLeads) {
   const size_t before = Count("list", "/api/v1/pods");
 
   TakeOver(std::move(standby));
+  ASSERT_TRUE(api().WaitForRequest("list", "/api/v1/pods", before + 1));
   cluster_.CreatePod("a");
 
   EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
