@@ -10,14 +10,12 @@ from ovn import exchange
 
 GROUPS = "kuryr.openstack.org/security-groups"
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
-ADDRESSES, MAC = (f"kuryr.openstack.org/{name}" for name in ("ip-addresses", "mac-address"))
 REFUSED = "KuryrPlanRefused"
 FREE, RESTRICTED = "free", "restricted"
 
 
 def check(facts, planning, spaces):
     choose_groups(facts, planning, spaces)
-    wish_for_routers(facts, planning, spaces)
     restrict_groups(facts, planning, spaces)
     have_named_subnets(facts, planning, spaces)
     name_subnets(facts, planning, spaces)
@@ -45,17 +43,6 @@ def choose_groups(facts, planning, spaces):
     with facts.fact("groups: one that kuryr.conf does not list is refused, and an Event names it"):
         message = refusal_of(planning, "unlisted", FREE, {GROUPS: f"{spaces.listed},{spaces.unlisted}"})
         expect(spaces.unlisted in message and "additional_security_groups" in message, message)
-
-
-def wish_for_routers(facts, planning, spaces):
-    with facts.fact("wishes: the MAC and the addresses of a router's interface are refused, and an Event names them"):
-        network, = spaces.networks(FREE)
-        interfaces = planning.neutron.get(f"ports?device_id={spaces.router}&network_id={network['id']}")["ports"]
-        expect(interfaces, "the router has no interface there")
-        for port in interfaces:
-            for annotation, wish in ((MAC, port["mac_address"]), *((ADDRESSES, ip["ip_address"]) for ip in port["fixed_ips"])):
-                message = refusal_of(planning, f"wishing-{wish.replace(':', '-').replace('.', '-')}", FREE, {annotation: wish})
-                expect(wish in message, message)
 
 
 def restrict_groups(facts, planning, spaces):

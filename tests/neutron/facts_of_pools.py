@@ -11,8 +11,6 @@ READY = "kuryr-pool-port"
 LEAST, MOST, BATCH = 2, 6, 4
 NAMES = ("pooled-a", "pooled-b")
 ORPHAN_SECONDS = 5
-# Neutron gives each port of the network an address of such a subnet, unasked.
-SLAAC = {"slaac": "2001:db8:81::/64", "dhcpv6-stateless": "2001:db8:82::/64"}
 OPTIONS = f"""orphan_interval = {ORPHAN_SECONDS}
 [kubernetes]
 vif_pool_driver = neutron
@@ -65,9 +63,6 @@ def check(facts, planning):
         outlive_a_kill(planning, pools)
     with facts.fact("pools: killed between a deleted pod's finalizer and its port, the next one makes the port ready again"):
         inherit_an_orphan(planning, pools)
-    for mode, cidr in SLAAC.items():
-        with facts.fact(f"pools: a subnet of mode {mode} gives ready ports an address more: pods take them all the same, and they return"):
-            widen(planning, pools, mode, cidr)
     return pools
 
 
@@ -123,23 +118,3 @@ def inherit_an_orphan(planning, pools):
     expect(port in pools.ready(), "the port is not ready")
     expect_same({each["id"] for each in kept} - {port}, {each["id"] for each in pools.all_but_ready()}, "ports of other pods")
     expect_same(1, pools.controller.metrics()["kuryr_controller_neutron_orphans_released_total"], "released pods")
-
-
-def widen(planning, pools, mode, cidr):
-    before = pools.wait_for_ready(LEAST)
-    subnet = planning.neutron.create("subnet", network_id=planning.network.network["id"], ip_version=6, cidr=cidr, ipv6_ra_mode=mode,
-                                     ipv6_address_mode=mode)["id"]
-    planning.wait_for("an address of each ready port", lambda: all(
-        subnet in [ip["subnet_id"] for ip in port["fixed_ips"]] for port in pools.ready().values()))
-    # The next one knows what Neutron says now.
-    pools.controller.end(signal.SIGTERM)
-    pools.controller.start()
-    expect_same(set(before), set(pools.wait_for_ready(len(before))), "ready ports")
-    name = f"pooled-{mode}"
-    made, port, _ = planning.run_pod(name)
-    expect(port["id"] in before, "the pod has another port")
-    made.delete().silent()
-    planning.delete(name)
-    planning.wait_for("its port among the ready", lambda: port["id"] in pools.ready())
-    expect(set(before) <= set(pools.ready()), "other ports are ready")
-    planning.neutron.delete("subnet", subnet)

@@ -93,7 +93,8 @@ def debians():
 
 def on_trixie():
     suites = {f"ovn {name}": (f"tests/ovn/{name}", "--logs", f"build/run/trixie-{name}")
-              for name in ("run", "services", "policies", "networks", "neighbours")}
+              for name in ("run", "services", "networks", "neighbours")}
+    suites["ovn policies"] = ("tests/policies/run", "--backend", "ovn", "--logs", "build/run/trixie-policies")
     suites["runtimes"] = ("tests/runtimes/run",)
     # The root has not got its packages.
     suites["neutron"] = ("bash", "-c", 'tests/packages neutron && "$@"', "bash", "tests/neutron/run", "--logs", "build/run/trixie-neutron")
