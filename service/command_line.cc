@@ -177,7 +177,7 @@ void ProgramLine::AddOwnCommands() {
 EarlyEnd ProgramLine::HelpOf(const std::string& command) const {
   const auto found = std::as_const(*owned_).get_subcommands(
       [&](const CLI::App* each) { return each->get_name() == command; });
-  if (found.empty()) return Misuse(*owned_, Unexpected(*owned_, command));
+  if (found.empty()) return Refuse(command);
   return {.text = found.front()->help(owned_->get_name())};
 }
 
@@ -200,7 +200,7 @@ std::optional<EarlyEnd> ProgramLine::Parse(int argc, const char* const* argv) {
     owned_->parse(argc, argv);
     return RunOwnCommand();
   } catch (const CLI::ExtrasError&) {
-    return Misuse(*owned_, Unexpected(*owned_, owned_->remaining(true).front()));
+    return Refuse(owned_->remaining(true).front());
   } catch (const CLI::Success& asked) {
     std::ostringstream out;
     owned_->exit(asked, out, out);
@@ -208,6 +208,10 @@ std::optional<EarlyEnd> ProgramLine::Parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& wrong) {
     return Misuse(*owned_, wrong.what());
   }
+}
+
+EarlyEnd ProgramLine::Refuse(const std::string& word) const {
+  return Misuse(*owned_, Unexpected(*owned_, word));
 }
 
 bool ProgramLine::HasCommand() const { return !owned_->get_subcommands().empty(); }

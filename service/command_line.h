@@ -86,6 +86,8 @@ class ProgramLine : public CommandLine {
   /// Parses the arguments. Empty if the program shall continue.
   [[nodiscard]] std::optional<EarlyEnd> Parse(int argc, const char* const* argv);
   [[nodiscard]] bool HasCommand() const;
+  /// Refuses a word that Parse took for an argument, as one that Parse refuses.
+  [[nodiscard]] EarlyEnd Refuse(const std::string& word) const;
 
  private:
   explicit ProgramLine(std::unique_ptr<CLI::App> owned);

@@ -105,12 +105,14 @@ Options ParseOptions(int argc, char** argv) {
   decode_option.AllowAnyNumber();
   line.Add("--json", decoding.json, "With --decode: print normalised JSON").Need(decode_option);
   std::vector<std::string> more_files;  // as in "--decode --json FILE"
-  line.Add("FILE", more_files, "With --decode").Need(decode_option);
+  line.Add("FILE", more_files, "With --decode");
   Examination examination;
   const service::CommandLine doctor_command = AddDoctorCommand(line, examination);
   Installation installation;
   const service::CommandLine install_command = AddInstallCommand(line, installation);
-  if (const auto end = line.Parse(argc, argv)) {
+  auto end = line.Parse(argc, argv);
+  if (!end && decoding.files.empty() && !more_files.empty()) end = line.Refuse(more_files.front());
+  if (end) {
     options.text = end->text;
     options.is_error = end->exit_code != 0;
     options.exit_code = end->exit_code;

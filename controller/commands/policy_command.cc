@@ -330,7 +330,7 @@ int PrintPair(const policy::PolicyVerdicts& verdicts, const AskedPod& from, cons
 
 service::CommandLine AddPolicyCommand(service::CommandLine& line, PolicyQuestion& question) {
   service::CommandLine policy = line.AddCommand(
-      "policy", "which NetworkPolicies select a pod, and whether they let it reach another one");
+      "policy", "Show which policies select a pod, and whether they let it reach another one");
   policy.Add("POD", question.pod, "NAMESPACE/NAME").Require();
   policy.Add("PEER", question.peer, "NAMESPACE/NAME: the pod that it would reach");
   policy.Add("PORT", question.port, "the peer's port: tcp/80, udp/53 or sctp/9");
