@@ -60,7 +60,8 @@ TEST_F(CommandsApiServerTest, StatusFindsLeaderAndEventAndOrphansEndsADeletedPod
   const ProcessResult status = RunCommand("status", {}, conf_);
   const ProcessResult one = RunCommand("status", {"default/waits"}, conf_);
   const ProcessResult refused = RunCommand("orphans", {"--remove"}, conf_);
-  const ProcessResult removed_json = RunCommand("orphans", {"--remove", "--force", "-o", "json"}, conf_);
+  const ProcessResult removed_json =
+      RunCommand("orphans", {"--remove", "--force", "-o", "json"}, conf_);
   CreatePod("ended", {{"finalizers", {controller::kPodFinalizer}}});
   api_->Delete("/api/v1/namespaces/default/pods/ended?gracePeriodSeconds=0");
   const ProcessResult removed = RunCommand("orphans", {"--remove", "--force"}, conf_);
