@@ -26,6 +26,8 @@ SMALL_POOL = f"""    [pool:small]
 """
 IN_SMALL = {"labels": {"pool": "small"}}
 FINALIZER = "kuryr.openstack.org/pod-finalizer"
+ADMINS_POLICIES = [("policy.networking.k8s.io", plural) for plural in (
+    "clusternetworkpolicies", "adminnetworkpolicies", "baselineadminnetworkpolicies")]
 # (group, resource, verb) as rbac-controller.yaml has them, and some that it does not grant.
 GRANTED = {*(("", kind, verb) for kind in ("pods", "nodes") for verb in ("get", "list", "watch", "patch")), ("", "events", "create"),
            *(("openstack.org", "kuryrports", verb) for verb in ("list", "watch", "create", "patch", "delete")),
@@ -33,7 +35,8 @@ GRANTED = {*(("", kind, verb) for kind in ("pods", "nodes") for verb in ("get", 
            ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
            *(("networking.k8s.io", kind, verb) for kind in ("networkpolicies", "servicecidrs") for verb in ("list", "watch")),
            *(("k8s.cni.cncf.io", kind, verb) for kind in ("network-attachment-definitions", "ipamclaims", "multi-networkpolicies")
-             for verb in ("list", "watch"))}
+             for verb in ("list", "watch")),
+           *((*kind, verb) for kind in ADMINS_POLICIES for verb in ("list", "watch"))}
 NOT_GRANTED = {("", "pods", "delete"), ("", "pods", "create"), ("", "secrets", "get"), ("", "configmaps", "get"),
                ("", "nodes", "delete"), ("", "events", "list"), ("coordination.k8s.io", "leases", "get")}
 LEASE_RIGHTS = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "patch")}
@@ -41,7 +44,8 @@ LEASE_RIGHTS = {("coordination.k8s.io", "leases", verb) for verb in ("get", "cre
 SELDOM = {("", "pods", "get"), ("", "nodes", "get"), ("openstack.org", "kuryrports", "patch"),
           ("openstack.org", "kuryrports/status", "patch"), ("k8s.cni.cncf.io", "network-attachment-definitions", "watch"),
           ("k8s.cni.cncf.io", "ipamclaims", "watch"), ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
-          ("k8s.cni.cncf.io", "multi-networkpolicies", "watch"), ("networking.k8s.io", "servicecidrs", "watch")}
+          ("k8s.cni.cncf.io", "multi-networkpolicies", "watch"), ("networking.k8s.io", "servicecidrs", "watch"),
+          *((*kind, "watch") for kind in ADMINS_POLICIES)}
 MEANWHILE = 4
 REPLICAS = 3
 

@@ -15,7 +15,7 @@ from harness.traffic import ping
 from kubernetes import audit, metrics_page, podman
 from kubernetes.cluster import Cluster
 from kubernetes.comparison import Comparison
-from kubernetes.controller_facts import SMALL_POOL, ControllerFacts
+from kubernetes.controller_facts import ADMINS_POLICIES, SMALL_POOL, ControllerFacts
 from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
 from kubernetes.device_facts import DeviceFacts
 from kubernetes.hand_over import HandOver
@@ -36,8 +36,6 @@ TOKEN_FILE = "run/secrets/kubernetes.io/serviceaccount/token"
 INSTALLED = {"/opt/cni/bin/kuryr-cni": 0o755, "/usr/lib/cni/kuryr-cni": 0o755, "/etc/kuryr/kuryr.conf": 0o600,
              "/etc/cni/net.d/10-kuryr.conflist": 0o644}
 BUILT = "build/release/bin/kuryr-cni"
-ADMINS_POLICIES = [("policy.networking.k8s.io", plural) for plural in (
-    "clusternetworkpolicies", "adminnetworkpolicies", "baselineadminnetworkpolicies")]
 # (group, resource, verb): as docs/install.md has them, and some that it does not grant.
 GRANTED = {*((group, resource, verb) for group, resource in (("", "pods"), ("", "nodes"), ("openstack.org", "kuryrports"))
              for verb in ("get", "list", "watch")), ("", "events", "create"),

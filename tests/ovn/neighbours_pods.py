@@ -22,6 +22,8 @@ LINK, HERE_NETNS = "kuryr0", "/proc/self/ns/net"
 NAMES = ("one", "other", "former")
 MAC, ADDRESSES = (f"kuryr.openstack.org/{name}" for name in ("mac-address", "ip-addresses"))
 PAUSE = [{"name": "pause", "image": "pause"}]
+# The priorities of the ACLs of NetworkPolicies: docs/ovn.md.
+DROPS, ALLOWS = (1000, 1000), (1001, 1999)
 OPEN_PORT, LARGE = 7777, bytes(4000)
 AGAIN_SECONDS, SHORT_SECONDS = 0.1, 3
 MACHINES = "ba5e", "0dd5"
@@ -144,12 +146,12 @@ class Neighbours(ControlledPods):
     def allow(self, rule):
         """Policy "closed" with this rule alone, once packets go by it."""
         self.api.patch(f"{self.policies}/closed", {"spec": {"ingress": [rule]}})
-        self.wait_for_acl(1001)
+        self.wait_for_acl(*ALLOWS)
 
-    def wait_for_acl(self, priority):
-        """Until packets go by an ACL of this priority."""
-        self.until(f"an ACL with priority {priority}", lambda: self.node.ovn.nbctl(
-            "--bare", "--columns=_uuid", "find", "ACL", f"priority={priority}").strip())
+    def wait_for_acl(self, least, most):
+        """Until packets go by an ACL whose priority is one of these."""
+        self.until(f"an ACL with a priority of {least} to {most}", lambda: self.node.ovn.nbctl(
+            "--bare", "--columns=_uuid", "find", "ACL", f"priority>={least}", f"priority<={most}").strip())
         self.node.ovn.wait_for_rules()
 
     # ---- what kuryr-controller makes
