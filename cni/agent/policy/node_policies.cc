@@ -92,7 +92,9 @@ std::vector<std::pair<watcher::KeyFn, std::string>> NodePolicies::Consumes() con
 void NodePolicies::Watch(Watched what) {
   using Mode = watcher::WatchMode;
   if (watched_ >= what) return;
-  const auto begins = [&](Watched level) { return watched_ < level && level <= what; };
+  const auto begins = [what, former = watched_](Watched level) {
+    return former < level && level <= what;
+  };
   if (begins(Watched::kPolicies)) {
     watcher_->Add("/apis/networking.k8s.io/v1/networkpolicies", Mode::kSet);
     for (const policy::AdminKind& kind : policy::kAdminKinds)
