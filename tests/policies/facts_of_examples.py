@@ -82,5 +82,5 @@ def expect_explained(pods, example, explain):
     shown = re.search(rf"\$ {SHOWN_COMMAND}\n(.*?)```", (REPOSITORY / "docs/policy.md").read_text(), re.S)
     policies = policies_of(example)
     with applied(pods, policies):
-        pods.expect_ways(allowed(policies, [], pods.namespaces, pods.pods, pods.all_ways()), "with the policy")
+        pods.expect_ways(allowed(Cluster(policies, [], pods.namespaces, {}), pods.pods, pods.all_ways()), "with the policy")
         expect_same(VARYING.sub("_", shown[1]), VARYING.sub("_", explain(pod)), "kuryr-daemon policy")
