@@ -136,10 +136,10 @@ class FreshPods:
             while is_open and not all(counts) and time.monotonic() < deadline:
                 time.sleep(PAUSE_SECONDS)
                 count()
+            # What the switch still holds of it then meets no policy of it: docs/policy.md.
             self.cluster.end_pod(LOCKED, name)
         finally:
             sender.stop()
-        count()
         capture.close()
         return counts
 
