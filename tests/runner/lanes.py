@@ -194,7 +194,7 @@ def tasks_of(lane):
                                controllers("controller namespaces neutron", "namespaces", 50, "--backend", "neutron"),
                                controllers("controller tenant", "tenant", 90),
                                program("controller", (PROGRAMS,), ("tests/policies/run", "--fresh", "8",
-                                                               "--logs", "build/run/policies"), 1, 60,
+                                                                   "--logs", "build/run/policies"), 1, 60,
                                        name="policies"),
                                program("controller", (PROGRAMS,), ("tests/bench/others", "--pods", "3", "--logs", "build/run/others"),
                                        WAITS, 60, name="cost for others")],
