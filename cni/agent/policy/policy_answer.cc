@@ -9,7 +9,6 @@
 namespace kuryr::cni {
 namespace {
 
-using policy::CompiledPolicy;
 using policy::PolicyAction;
 using policy::PolicyRule;
 using policy::PolicyTier;
