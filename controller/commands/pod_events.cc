@@ -1,12 +1,13 @@
 #include "controller/commands/pod_events.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "controller/election/api_time.h"
-#include "controller/rounds/reporter.h"
 #include "service/table.h"
 #include "watcher/api_error.h"
 #include "watcher/list_pages.h"
@@ -24,7 +25,19 @@ std::chrono::sys_seconds TimeOf(const nlohmann::json& event) {
   return {};
 }
 
+/// 0 where it is no number: kube-apiserver's are numbers.
+uint64_t VersionOf(const nlohmann::json& event) {
+  const std::string text = StringAt(MemberAt(event, "metadata"), "resourceVersion");
+  uint64_t version = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), version);
+  return version;
+}
+
 }  // namespace
+
+bool PodEvents::Told::IsAfter(const Told& other) const {
+  return std::tie(at, version) > std::tie(other.at, other.version);
+}
 
 std::string PodEvents::Told::ToString() const {
   return service::Age(AgeOf(at)) + " ago: " + reason + " " + message;
@@ -49,11 +62,10 @@ void PodEvents::Take(const watcher::WatchEvent& event) {
   if (involved == event.object->end()) return;
   Told told{.reason = Printable(StringAt(*event.object, "reason")),
             .message = Printable(StringAt(*event.object, "message"), kMostMessage),
-            .at = TimeOf(*event.object)};
+            .at = TimeOf(*event.object),
+            .version = VersionOf(*event.object)};
   Told& newest = newest_[StringAt(*involved, "uid")];
-  // Times are in seconds, and a problem may be over within one.
-  const bool ends_it = newest.at == told.at && newest.reason == kNodeServed;
-  if (newest.reason.empty() || (newest.at <= told.at && !ends_it)) newest = std::move(told);
+  if (newest.reason.empty() || !newest.IsAfter(told)) newest = std::move(told);
 }
 
 const PodEvents::Told* PodEvents::Find(const std::string& uid) const {

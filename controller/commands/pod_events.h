@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 
@@ -16,7 +17,9 @@ class PodEvents {
     std::string reason;
     std::string message;
     std::chrono::sys_seconds at;
+    uint64_t version = 0;  ///< of the object: orders what is of one second
 
+    [[nodiscard]] bool IsAfter(const Told& other) const;
     /// "3m ago: REASON MESSAGE".
     [[nodiscard]] std::string ToString() const;
   };

@@ -189,6 +189,13 @@ TEST_F(NodesStatusTest, NodeWithAPlanIsNamedUntilItsProblemIsOver) {
   EXPECT_EQ(Status().status, 0) << Status().out;
 }
 
+TEST_F(NodesStatusTest, NextProblemWithinTheSecondInWhichOneEndsIsNamed) {
+  Tell("KuryrNodeServed", "what kept it from a network is over", 600);
+  Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 600);
+
+  EXPECT_THAT(Status().out, HasSubstr("chassis \"0af1\" has its address"));
+}
+
 TEST_F(NodesStatusTest, ProblemThatWasNotToldAgainIsOver) {
   Tell("KuryrBackendUnavailable", "chassis \"0af1\" has its address", 3000);
 
