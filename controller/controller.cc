@@ -48,7 +48,7 @@ void Controller::Run(const std::stop_token& stop) {
 void Controller::LeadOnce(const std::stop_token& stop) {
   if (config_.leader_elect && !election_.Acquire(stop, [this] { informer_.Start(); })) return;
   const SinkKind sink = ChooseSink(config_);
-  const bool holds_ports = !EndsPodsFirst(config_);
+  const bool holds_ports = sink == SinkKind::kKuryrPort && !EndsPodsFirst(config_);
   Log(LogLevel::kInfo, "leads", {{"vif_sink", NameOf(sink)}});
   const auto leading = std::make_shared<Leading>(
       Leading::Parts{config_, reporter_, metrics_, informer_, holds_ports}, sink,

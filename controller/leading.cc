@@ -31,11 +31,13 @@ SinkKind ChooseSink(const Config& config) {
 }
 
 bool EndsPodsFirst(const Config& config) {
-  constexpr unsigned kFirstMinor = 33;
+  // Namespaces are ended by the controller manager, which may be a release older: from 1.33 on it
+  // ends pods first.
+  constexpr unsigned kFirstMinor = 34;
   watcher::ApiClient client(config.api.api);
   try {
     const nlohmann::json version = client.Get("/version");
-    // Some clouds have "33+".
+    // Some clouds have "34+".
     const std::string text = StringAt(version, "minor");
     unsigned minor = 0;
     (void)std::from_chars(text.data(), text.data() + text.size(), minor);

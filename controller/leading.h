@@ -76,7 +76,7 @@ class Leading {
 [[nodiscard]] SinkKind ChooseSink(const Config& config);
 
 /// Whether the end of a namespace deletes its KuryrPorts when its pods are gone, and not before:
-/// from Kubernetes 1.33 on. False also if the API server does not tell its version. Throws the
+/// with API servers of Kubernetes 1.34 and later. False also if the API server does not tell its version. Throws the
 /// errors of ApiClient but ApiError.
 [[nodiscard]] bool EndsPodsFirst(const Config& config);
 

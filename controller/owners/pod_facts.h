@@ -20,7 +20,7 @@ namespace kuryr::controller {
 /// The finalizer of kuryr-kubernetes on pods: a pod stays until its VIFs are released.
 inline constexpr const char* kPodFinalizer = "kuryr.openstack.org/pod-finalizer";
 /// The finalizer of kuryr-kubernetes on KuryrPorts: a deleted one stays until its pod's VIFs are
-/// released. Until Kubernetes 1.33, the end of a namespace deletes KuryrPorts before pods that
+/// released. Before Kubernetes 1.33, the end of a namespace deletes KuryrPorts before pods that
 /// still end.
 inline constexpr const char* kPortFinalizer = "kuryr.openstack.org/kuryrport-finalizer";
 using vif::kPlanner;

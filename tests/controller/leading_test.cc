@@ -67,16 +67,16 @@ TEST_F(LeadingTest, KuryrPortBelongsToItsPod) {
   EXPECT_TRUE(HasFinalizer(cluster_.WaitFor("Pod", "a", HasFinalizer)));
 }
 
-TEST_F(LeadingTest, NamespacesEndPodsFirstFromKubernetes133On) {
+TEST_F(LeadingTest, NamespacesEndPodsFirstFromKubernetes134On) {
   const auto ends_pods_first = [this](const std::string& minor) {
     api().Inject({.path_prefix = "/version",
                   .answer = {.body = json{{"major", "1"}, {"minor", minor}}.dump()}});
     return controller::EndsPodsFirst(config_);
   };
 
-  EXPECT_TRUE(ends_pods_first("33"));
+  EXPECT_TRUE(ends_pods_first("34"));
   EXPECT_TRUE(ends_pods_first("36+"));
-  EXPECT_FALSE(ends_pods_first("32"));
+  EXPECT_FALSE(ends_pods_first("33"));
   EXPECT_FALSE(ends_pods_first(""));
   api().Inject({.path_prefix = "/version", .answer = {.status = 403}});
   EXPECT_FALSE(controller::EndsPodsFirst(config_));

@@ -31,7 +31,7 @@ def _when(asked, end):
 
 def documented(sink, release):
     """The numbers of the page's table of requests. release: a kubernetes.release.Release."""
-    row = f"`{sink}`" if release.ends_pods_first or sink != "kuryrport" else f"`{sink}` before Kubernetes 1.33"
+    row = f"`{sink}`" if release.ends_pods_first or sink != "kuryrport" else f"`{sink}` before Kubernetes 1.34"
     for line in PAGE.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if cells[0] == row:

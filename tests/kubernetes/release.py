@@ -63,8 +63,8 @@ class Release:
 
     @property
     def ends_pods_first(self):
-        """Of a namespace that ends, other objects are deleted when its pods are gone."""
-        return self.minor >= 33
+        """Of a namespace that ends, other objects are deleted when its pods are gone, also by a controller manager that is a release older."""
+        return self.minor >= 34
 
     # ---- its tests
     @cached_property
