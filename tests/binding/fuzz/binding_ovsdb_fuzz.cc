@@ -80,7 +80,8 @@ void Ask(uint8_t what) {
     case 8:
       return void(ovs.WaitUntilUp(kPort, {.config = 2}, deadline));
     case 9:
-      return PortWiring(remote, {}, WaitForWiring::kAuto).Wait({kPlanned}, deadline);
+      (void)PortWiring(remote, {}, WaitForWiring::kAuto).Wait({kPlanned}, deadline);
+      return;
     case 10:
       return void(PortWiring(remote, {}, WaitForWiring::kAuto).Describe({kPlanned}, deadline));
     case 11:
