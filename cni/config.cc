@@ -256,6 +256,10 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigSc
   return WithCniErrors([&] { return Read(ConfigFiles(std::move(names)), getenv, scope); });
 }
 
+Config LoadConfig(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
+  return WithCniErrors([&] { return Read(files, getenv, scope); });
+}
+
 std::string LoadAgentSocket(std::vector<std::string> names) {
   return WithCniErrors([&] {
     std::string socket = Config().agent_socket;

@@ -63,6 +63,8 @@ enum class ConfigScope { kAll, kWithoutKubernetes };
 /// that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv,
                                 ConfigScope scope = ConfigScope::kAll);
+[[nodiscard]] Config LoadConfig(const ConfigFiles& files, const GetEnv& getenv,
+                                ConfigScope scope = ConfigScope::kAll);
 
 /// Reads Config::agent_socket alone, so that no other option in the files can stop a question to
 /// the agent. Throws CniError 7.

@@ -64,8 +64,11 @@ PlanPlaces PlacesOf(const Config& config, SinkKind sink) {
 }
 
 Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
+  return LoadConfig(ConfigFiles(std::move(names)), getenv);
+}
+
+Config LoadConfig(const ConfigFiles& files, const GetEnv& getenv) {
   constexpr uint32_t kMostWorkers = 256;
-  const ConfigFiles files(std::move(names));
   Config config;
   config.api = watcher::ReadApiOptions(files, getenv);
   TakeSink(files.Find("kubernetes", "vif_sink"), config.sink);

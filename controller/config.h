@@ -37,6 +37,7 @@ struct Config {
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
 /// Throws ConfigError that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv);
+[[nodiscard]] Config LoadConfig(const ConfigFiles& files, const GetEnv& getenv);
 /// Reads only the options that the command `health` needs; others may be malformed by now. Throws
 /// ConfigError.
 [[nodiscard]] ProgramOptions ReadProgramOptions(const ConfigFiles& files);

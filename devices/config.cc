@@ -29,7 +29,10 @@ void TakeBridges(const ConfigFiles& files, BridgeOffer& offer) {
 }  // namespace
 
 Config LoadConfig(std::vector<std::string> names) {
-  const ConfigFiles files(std::move(names));
+  return LoadConfig(ConfigFiles(std::move(names)));
+}
+
+Config LoadConfig(const ConfigFiles& files) {
   Config config;
   Take(files.Find("devices", "config_file"), config.config_file);
   const Option prefix = files.Find("devices", "resource_prefix");

@@ -25,6 +25,7 @@ struct Config {
 /// Reads the files in order; a later file wins. Without names, reads the default file if it exists.
 /// Throws ConfigError that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files);
+[[nodiscard]] Config LoadConfig(const ConfigFiles& files);
 /// Reads only the options that the command `health` needs; others may be malformed by now. Throws
 /// ConfigError.
 [[nodiscard]] ProgramOptions ReadProgramOptions(const ConfigFiles& files);

@@ -5,9 +5,9 @@
 
 namespace kuryr::service {
 
-void CheckConfigFiles(const CommonOptions& options) {
-  for (const std::string& unknown : FindUnknownOptions(ConfigFiles(options.config_files))) {
-    if (options.strict) throw ConfigError(unknown);
+void WarnOfUnknownOptions(const ConfigFiles& files, bool strict) {
+  for (const std::string& unknown : FindUnknownOptions(files)) {
+    if (strict) throw ConfigError(unknown);
     Log(LogLevel::kWarning, "kuryr.conf may contain a mistake", {{"what", unknown}});
   }
 }

@@ -14,9 +14,9 @@ struct CommonOptions {
   bool strict = false;                    ///< --strict
 };
 
-/// Logs a warning for each section and option of the files that no program reads. With `strict`,
-/// throws ConfigError instead.
-void CheckConfigFiles(const CommonOptions& options);
+/// Logs a warning for each section and option that no program reads (FindUnknownOptions). With
+/// `strict`, throws ConfigError instead.
+void WarnOfUnknownOptions(const ConfigFiles& files, bool strict);
 
 /// Sets the log's level and file. Throws std::system_error for a file that cannot be written.
 void SetUpLog(const CommonOptions& options, const ProgramOptions& program);

@@ -47,15 +47,15 @@ constexpr const char* kAbout =
     "unix socket that kuryr-cni hands its calls to.\n";
 
 Config ReadConfig(const service::CommonOptions& options) {
-  Config config =
-      LoadConfig(options.config_files, [](const char* name) { return std::getenv(name); });
+  const kuryr::ConfigFiles files(options.config_files);
+  Config config = LoadConfig(files, [](const char* name) { return std::getenv(name); });
   if (!kuryr::IsDnsName(config.node_name))
     throw std::runtime_error("\"" + kuryr::Printable(config.node_name) +
                              "\" is no node's name; set [kubernetes] node_name");
   // The sweep of ports removes those that a reboot leaves.
   if (!config.transient_ports) config.binding.transient_ports = config.orphan_grace.count() == 0;
   service::SetUpLog(options, config.program);
-  service::CheckConfigFiles(options);
+  service::WarnOfUnknownOptions(files, options.strict);
   kuryr::watcher::WarnOfInsecureApi(config.api, config.unverified_by);
   for (const std::string& remote : kuryr::FindUnprotected(config.chassis.sb_connection))
     kuryr::Log(kuryr::LogLevel::kWarning,

@@ -80,9 +80,9 @@ const char* MarkOf(Verdict verdict) {
   return "?";
 }
 
-Findings CheckConfigFiles(const std::vector<std::string>& names) {
+Findings CheckConfigFiles(const std::vector<std::string>& names, const ConfigFiles& files) {
   Findings findings;
-  for (const std::string& unknown : FindUnknownOptions(ConfigFiles(names)))
+  for (const std::string& unknown : FindUnknownOptions(files))
     findings.push_back({kConf, Verdict::kBad, unknown, "correct the name, or remove the line"});
   if (!findings.empty()) return findings;
   if (names.empty() && !std::filesystem::exists(kDefaultConfigFile)) {
@@ -97,13 +97,15 @@ Findings CheckConfigFiles(const std::vector<std::string>& names) {
 
 Findings Examine(const std::vector<std::string>& config_files, const RuntimeFolders& folders) {
   Config config;
+  Findings findings;
   try {
-    config = LoadConfig(config_files, [](const char* name) { return std::getenv(name); });
+    const ConfigFiles files(config_files);
+    config = LoadConfig(files, [](const char* name) { return std::getenv(name); });
+    findings = CheckConfigFiles(config_files, files);
   } catch (const std::exception& e) {
     return {{kConf, Verdict::kBad, e.what(), "mend the option that is named"}};
   }
   config.api.connect_timeout = config.api.read_timeout = kApiTime;
-  Findings findings = CheckConfigFiles(config_files);
   Append(findings, Try("kernel", [&] { return CheckKernel(config); }));
   const Runtime runtime = CheckRuntime(folders);
   const Findings ovs =

@@ -39,17 +39,22 @@ constexpr const char* kAbout =
     "their\n"
     "addresses. kuryr-daemon and kuryr-cni make them true on the nodes.\n";
 
-Config ReadConfig(const std::vector<std::string>& files) {
+Config ReadConfig(const kuryr::ConfigFiles& files) {
   Config config =
       kuryr::controller::LoadConfig(files, [](const char* name) { return std::getenv(name); });
   kuryr::watcher::WarnOfInsecureApi(config.api.api, config.api.unverified_by);
   return config;
 }
 
+Config ReadConfig(const std::vector<std::string>& files) {
+  return ReadConfig(kuryr::ConfigFiles(files));
+}
+
 Config ReadServiceConfig(const service::CommonOptions& options) {
-  Config config = ReadConfig(options.config_files);
+  const kuryr::ConfigFiles files(options.config_files);
+  Config config = ReadConfig(files);
   service::SetUpLog(options, config.program);
-  service::CheckConfigFiles(options);
+  service::WarnOfUnknownOptions(files, options.strict);
   config.backend->Warn();
   return config;
 }

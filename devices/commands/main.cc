@@ -26,9 +26,10 @@ constexpr const char* kAbout =
 
 void Run(const service::CommonOptions& options) {
   const kuryr::UniqueFd signals = service::StopSignalsAsFd();
-  const devices::Config config = devices::LoadConfig(options.config_files);
+  const kuryr::ConfigFiles files(options.config_files);
+  const devices::Config config = devices::LoadConfig(files);
   service::SetUpLog(options, config.program);
-  service::CheckConfigFiles(options);
+  service::WarnOfUnknownOptions(files, options.strict);
   devices::Serve(config, signals.get());
 }
 

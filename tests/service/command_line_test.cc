@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "service/common_options.h"
 #include "service/completion.h"
 
 namespace kuryr::service {
@@ -108,6 +113,25 @@ TEST_F(CommandLineTest, CompletesValues) {
 
 TEST_F(CommandLineTest, AValueIsNoCommand) {
   EXPECT_THAT(Completed({"--config-file", "status", "st"}), StartsWith("status"));
+}
+
+class UnknownOptionTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::ofstream(file_) << "[ovn]\nsrvices = ovn\n"; }
+  void TearDown() override { std::filesystem::remove(file_); }
+
+  const std::string file_ = ::testing::TempDir() + "strict." + std::to_string(::getpid());
+};
+
+TEST_F(UnknownOptionTest, IsAWarning) {
+  ::testing::internal::CaptureStderr();
+  WarnOfUnknownOptions(ConfigFiles({file_}), false);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("level=warning"), HasSubstr("did you mean services?")));
+}
+
+TEST_F(UnknownOptionTest, EndsAStrictStart) {
+  EXPECT_THROW(WarnOfUnknownOptions(ConfigFiles({file_}), true), ConfigError);
 }
 
 }  // namespace

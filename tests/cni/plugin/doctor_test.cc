@@ -22,6 +22,7 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 /// With a runtime's folders.
 class DoctorTest : public PluginTest {
@@ -269,6 +270,13 @@ TEST_F(DoctorTest, TunnelsThatCarryLessThanTheVifsHaveAreNamed) {
   EXPECT_THAT(encap("1400"), AllOf(HasSubstr("bad: tunnels over lo carry 1342"),
                                    HasSubstr("the VIFs have at most 1500")));
   EXPECT_THAT(encap("1558"), HasSubstr("good: tunnels over lo carry 1500"));
+}
+
+TEST_F(DoctorTest, OptionThatNoProgramReadsIsNamedWithTheNearestOne) {
+  Write("kuryr.conf", "[controller]\nbakend = ovn\n");
+
+  EXPECT_THAT(Of("kuryr.conf"), AllOf(StartsWith("bad: "), HasSubstr("[controller] bakend"),
+                                      HasSubstr("did you mean backend?")));
 }
 
 TEST_F(DoctorTest, OptionThatCannotBeReadIsNamed) {
