@@ -147,6 +147,18 @@ bool Isolates(const CompiledPolicy& policy, TrafficDirection direction) noexcept
   return direction == TrafficDirection::kIngress ? policy.isolates_ingress : policy.isolates_egress;
 }
 
+const char* VerbOf(PolicyAction action) {
+  switch (action) {
+    case PolicyAction::kAllow:
+      return "allows";
+    case PolicyAction::kDeny:
+      return "denies";
+    case PolicyAction::kPass:
+      return "passes on what is";
+  }
+  return "";
+}
+
 std::string Readable(const PolicyRule& rule) {
   std::string text = rule.direction == TrafficDirection::kIngress ? "from " : "to ";
   if (rule.any_peer) text += "anywhere";

@@ -94,5 +94,7 @@ class PolicyVerdicts {
 
 /// "from ns=a pods=app=web or 10.0.0.0/8 except 10.1.0.0/16, tcp/80": a rule for people.
 [[nodiscard]] std::string Readable(const PolicyRule& rule);
+/// What a policy does by the action, before the text of its rule: "allows".
+[[nodiscard]] const char* VerbOf(PolicyAction action);
 
 }  // namespace kuryr::policy

@@ -1,6 +1,8 @@
 #include "service/table.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 
@@ -34,6 +36,11 @@ std::string Table(std::vector<std::vector<std::string>> rows) {
     text += '\n';
   }
   return text;
+}
+
+void PrintJson(const nlohmann::json& answer) {
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  std::printf("%s\n", answer.dump(2, ' ', false, kReplace).c_str());
 }
 
 }  // namespace kuryr::service

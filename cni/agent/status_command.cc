@@ -161,7 +161,7 @@ int PrintStatus(const std::string& socket, const service::StatusOptions& wanted)
   const json status = AskStatus(socket, pod);
   const json& pods = status.at("pods");
   if (wanted.as_json) {
-    std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+    service::PrintJson(status);
     return status.at("problem").is_null() ? 0 : 1;
   }
   const std::string problem = StringAt(status, "problem");

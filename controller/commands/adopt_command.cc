@@ -14,6 +14,7 @@
 #include "controller/commands/survey.h"
 #include "controller/owners/plan_verdict.h"
 #include "service/command_line.h"
+#include "service/table.h"
 
 namespace kuryr::controller {
 namespace {
@@ -90,7 +91,7 @@ class Adoption {
     if (as_json_) {
       json answer = {{"leader", leader}, {"objects", std::move(reported_)}};
       if (!why_no_ports.empty()) answer["ports_not_looked_at"] = why_no_ports;
-      std::printf("%s\n", answer.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+      service::PrintJson(answer);
       return lost_ ? service::kUnwell : 0;
     }
     if (!why_no_ports.empty()) std::printf("ports are not looked at: %s\n", why_no_ports.c_str());

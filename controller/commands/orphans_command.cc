@@ -17,6 +17,7 @@
 #include "controller/owners/vif_sink.h"
 #include "controller/owners/writer.h"
 #include "service/command_line.h"
+#include "service/table.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
@@ -132,9 +133,7 @@ void RefuseWhileLed(const Leader& leader) {
 void Conclude(const Removal& removal, const std::vector<std::string>& unreadable,
               const OrphanOrder& order) {
   if (order.as_json) {
-    const json answer = {{"orphans", removal.reported()}, {"unreadable", unreadable}};
-    std::printf("%s\n", answer.dump(2, ' ', false, json::error_handler_t::replace).c_str());
-    return;
+    return service::PrintJson({{"orphans", removal.reported()}, {"unreadable", unreadable}});
   }
   for (const std::string& problem : unreadable)
     std::printf("an object cannot be read: %s\n", problem.c_str());

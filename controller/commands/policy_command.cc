@@ -183,25 +183,13 @@ bool PrintErrors(const policy::PolicyVerdicts& verdicts, const AskedPod& pod) {
   return has_any;
 }
 
-const char* WordOf(policy::PolicyAction action) {
-  switch (action) {
-    case policy::PolicyAction::kAllow:
-      return "allows";
-    case policy::PolicyAction::kDeny:
-      return "denies";
-    case policy::PolicyAction::kPass:
-      return "passes on what is";
-  }
-  return "";
-}
-
 /// The rules of admins on the pod, in the order in which they are asked.
 void PrintAdmins(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
                  policy::PolicyTier tier, policy::TrafficDirection direction) {
   for (const std::string& name : verdicts.OrderOf(tier)) {
     for (const policy::PolicyRule& rule : verdicts.policies().at(name).rules) {
       if (rule.direction != direction || !verdicts.IsIn(pod.uid, rule.subject)) continue;
-      std::printf("%s: %s %s %s\n", WordOf(direction), name.c_str(), WordOf(rule.action),
+      std::printf("%s: %s %s %s\n", WordOf(direction), name.c_str(), policy::VerbOf(rule.action),
                   Printable(Readable(rule), kMostRuleText).c_str());
     }
   }

@@ -49,10 +49,6 @@ bool IsWell(Standing state) {
   return state == Standing::kNone || state == Standing::kOthers || state == Standing::kPlanned;
 }
 
-void Dump(const json& status) {
-  std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
-}
-
 void PrintHead(const Leader& leader) {
   std::printf("kuryr-controller %s: %s\n", KURYR_VERSION, Readable(leader).c_str());
 }
@@ -175,15 +171,16 @@ int PrintAll(Survey& survey, const Config& config, const Leader& leader, const s
   const Overview overview = LookAround(survey, leader, events);
   const std::vector<std::string> gaps = GapsOf(survey, events);
   if (as_json) {
-    Dump({{"version", KURYR_VERSION},
-          {"leader", ToJson(leader)},
-          {"here", OrNull(here)},
-          {"counts", CountsOf(overview)},
-          {"pods", overview.rows},
-          {"more", overview.more},
-          {"nodes",
-           {{"planned", nodes.planned}, {"waiting", nodes.waiting}, {"problems", nodes.problems}}},
-          {"gaps", gaps}});
+    service::PrintJson(
+        {{"version", KURYR_VERSION},
+         {"leader", ToJson(leader)},
+         {"here", OrNull(here)},
+         {"counts", CountsOf(overview)},
+         {"pods", overview.rows},
+         {"more", overview.more},
+         {"nodes",
+          {{"planned", nodes.planned}, {"waiting", nodes.waiting}, {"problems", nodes.problems}}},
+         {"gaps", gaps}});
   } else {
     PrintHead(leader);
     if (!here.empty()) std::printf("the one on this machine: %s\n", here.c_str());
@@ -265,10 +262,10 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name, bool
   }
   const std::vector<std::string> gaps = GapsOf(survey, events);
   if (as_json) {
-    Dump({{"version", KURYR_VERSION},
-          {"leader", ToJson(leader)},
-          {"pods", std::move(pods)},
-          {"gaps", gaps}});
+    service::PrintJson({{"version", KURYR_VERSION},
+                        {"leader", ToJson(leader)},
+                        {"pods", std::move(pods)},
+                        {"gaps", gaps}});
   } else {
     PrintHead(leader);
     for (const std::string& gap : gaps) std::printf("%s\n", Printable(gap, kMostText).c_str());

@@ -13,6 +13,7 @@
 #include "controller/commands/asked_port.h"
 #include "controller/commands/pod_key.h"
 #include "controller/commands/survey.h"
+#include "service/table.h"
 
 namespace kuryr::controller {
 namespace {
@@ -56,10 +57,10 @@ int PrintTrace(const Config& config, const TraceQuestion& question) {
                                          .port = port ? port->number : uint16_t{0}});
   const std::string where = Printable(fate.where, kMostTrace);
   if (question.as_json) {
-    const nlohmann::json answer = {
-        {"from", question.from}, {"to", question.to}, {"reaches", fate.arrives}, {"where", where}};
-    std::printf("%s\n",
-                answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    service::PrintJson({{"from", question.from},
+                        {"to", question.to},
+                        {"reaches", fate.arrives},
+                        {"where", where}});
     return fate.arrives ? 0 : service::kUnwell;
   }
   std::printf("%s %s in %s\n", fate.arrives ? "reaches" : "does not reach", question.to.c_str(),

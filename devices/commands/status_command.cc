@@ -141,7 +141,7 @@ int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
                          {"bridges", found.bridges},
                          {"drains", found.drains},
                          {"gaps", found.gaps}};
-    std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+    service::PrintJson(status);
   } else {
     std::printf("kuryr-devices %s: %zu resources, %zu devices, %zu of them offered\n",
                 KURYR_VERSION, found.resources.size(), found.devices.size(), found.owners.size());

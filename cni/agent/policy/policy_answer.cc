@@ -9,7 +9,6 @@
 namespace kuryr::cni {
 namespace {
 
-using policy::PolicyAction;
 using policy::PolicyRule;
 using policy::PolicyTier;
 using policy::PolicyVerdicts;
@@ -17,18 +16,6 @@ using policy::TrafficDirection;
 
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostAddresses = 10;
-
-const char* VerbOf(PolicyAction action) {
-  switch (action) {
-    case PolicyAction::kAllow:
-      return " allows ";
-    case PolicyAction::kDeny:
-      return " denies ";
-    case PolicyAction::kPass:
-      return " passes on what is ";
-  }
-  return "";
-}
 
 /// The policies of one direction, in the order in which the kernel asks them.
 class Direction {
@@ -56,7 +43,8 @@ class Direction {
     for (const std::string& name : names) {
       for (const PolicyRule& rule : policies_.policies().at(name).rules) {
         if (rule.direction != direction_ || !policies_.IsIn(uid_, rule.subject)) continue;
-        lines += "  " + name + VerbOf(rule.action) + Printable(Readable(rule), kMostText) + "\n";
+        lines += "  " + name + " " + VerbOf(rule.action) + " " +
+                 Printable(Readable(rule), kMostText) + "\n";
       }
     }
     return lines;
