@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <thread>
 
 namespace kuryr {
@@ -32,6 +33,15 @@ class LogScopeTest : public ::testing::Test {
  private:
   const std::string path_ = ::testing::TempDir() + "log-" + std::to_string(::getpid());
 };
+
+TEST(LogFileTest, IsNotMadeInAFolderThatIsNotThere) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "no-such-folder";
+
+  EXPECT_THROW(SetLogFile(folder / "kuryr.log"), std::runtime_error);
+
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
 
 TEST_F(LogScopeTest, EndsTheLinesOfItsThreadWhileItLives) {
   Write("before");

@@ -294,7 +294,8 @@ TEST_F(PluginsTest, DrainedNodeKeepsWhatPodsHaveAndGivesNoneAnew) {
   Process devices = StartDevices();
   kubelet.WaitForOutput(kBoth);
 
-  ASSERT_EQ(Command("drain").status, 0);
+  EXPECT_EQ(Command("drain").out, "drained: free devices are no longer offered\n");
+  EXPECT_EQ(Command("drain").out, "was drained already: free devices are not offered\n");
   kubelet.WaitForOutput("devices intel.com/kernel 0000:03:10.0!Unhealthy,0000:03:10.1@0\n", 30s);
   EXPECT_THAT(Status({}).out, HasSubstr("drained: what no pod has goes to none\n"));
   devices.Signal(SIGKILL);
@@ -302,7 +303,7 @@ TEST_F(PluginsTest, DrainedNodeKeepsWhatPodsHaveAndGivesNoneAnew) {
   Process next = StartDevices();
   next.WaitForOutput("devices are drained\"");
 
-  ASSERT_EQ(Command("undrain").status, 0);
+  EXPECT_EQ(Command("undrain").out, "free devices are offered again\n");
   next.WaitForOutput("devices are drained no longer");
   kubelet.WaitForOutput("registered intel.com/kernel 2\n");
   EXPECT_EQ(json::parse(Status({"--json"}).out).at("drains"), false);
