@@ -80,8 +80,7 @@ void Ask(uint8_t what) {
     case 8:
       return void(ovs.WaitUntilUp(kPort, {.config = 2}, deadline));
     case 9:
-      (void)PortWiring(remote, {}, WaitForWiring::kAuto).Wait({kPlanned}, deadline);
-      return;
+      return void(PortWiring(remote, {}, WaitForWiring::kAuto).Wait({kPlanned}, deadline));
     case 10:
       return void(PortWiring(remote, {}, WaitForWiring::kAuto).Describe({kPlanned}, deadline));
     case 11:
