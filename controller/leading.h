@@ -76,8 +76,8 @@ class Leading {
 [[nodiscard]] SinkKind ChooseSink(const Config& config);
 
 /// Whether the end of a namespace deletes its KuryrPorts when its pods are gone, and not before:
-/// with API servers of Kubernetes 1.34 and later. False also if the API server does not tell its version. Throws the
-/// errors of ApiClient but ApiError.
+/// with API servers of Kubernetes 1.34 and later. False also if the API server does not tell its
+/// version. Throws the errors of ApiClient but ApiError.
 [[nodiscard]] bool EndsPodsFirst(const Config& config);
 
 }  // namespace kuryr::controller
