@@ -63,7 +63,7 @@ class Release:
 
     @property
     def ends_pods_first(self):
-        """Of a namespace that ends, other objects are deleted when its pods are gone, also by a controller manager that is a release older."""
+        """Of a namespace that ends, other objects go after its pods, also by a controller manager that is a release older."""
         return self.minor >= 34
 
     # ---- its tests
