@@ -132,7 +132,7 @@ class Inputs:
         content = b"\0".join((*(self.script(file).words for file in executed),
                               *(self.content(file) for file in reached if file.startswith("etc/"))))
         named = [path for name, path in programs_of(build).items() if name.encode() in content]
-        return self._state(reached.union(*(self.folders[folder] for folder in (*own, *folders))), named)
+        return self._state(reached.union(*(self.folders.get(folder, ()) for folder in (*own, *folders))), named)
 
     def _state(self, files, programs, *more):
         return digest_of(*(f"{file} {digest(self.root / file)}" for file in (*sorted(files), *programs, *more)))

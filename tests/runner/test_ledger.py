@@ -52,8 +52,8 @@ class InputsOfASuite(Folder):
         self.write(".gitignore", "build/\n")
         subprocess.run(["git", "init", "-q"], cwd=self.folder, check=True)
 
-    def state(self):
-        return inputs.Inputs(self.folder).of_scripts(["tests/pods/run"], self.folder / "build/release")
+    def state(self, *folders):
+        return inputs.Inputs(self.folder).of_scripts(["tests/pods/run"], self.folder / "build/release", folders)
 
     def changes_with(self, name):
         before = self.state()
@@ -70,6 +70,12 @@ class InputsOfASuite(Folder):
         before = self.state()
         self.write("tests/pods/new.txt", "")
         self.assertNotEqual(self.state(), before)
+
+    def test_it_changes_with_a_folder_that_it_names_and_that_may_hold_sources_alone(self):
+        self.write("tests/seeds/frame_fuzz.cc", "")
+        before = self.state("tests/seeds")
+        self.write("tests/seeds/arp.bin", "")
+        self.assertNotEqual(self.state("tests/seeds"), before)
 
     def test_it_does_not_change_with_other_suites_programs_and_sources(self):
         for name in ("tests/ports/run", "etc/b.conf", "tests/pods/pods_test.cc", "build/release/bin/kuryr-daemon"):
