@@ -71,7 +71,17 @@ TEST_F(NodePoliciesTest, PodIsPluggedWhenItsPoliciesAreThere) {
 
   EXPECT_THAT(Table(),
               AllOf(HasSubstr(pod.ip + " : jump received-"), HasSubstr(pod.ip6 + " : jump")));
+}
+
+TEST_F(NodePoliciesTest, AddressesOfAPodThatIsGoneStayClosedWhileThereArePolicies) {
+  Deny();
+  StartEnforcing();
+  const TestPod pod = Plug("a");
+
   EXPECT_EQ(Run("DEL", pod).status, 0);
+
+  WaitForTable(pod.ip + " : jump sent-", true);
+  api_->Delete("networkpolicies", "default", "deny");
   WaitForTable(pod.ip, false);
 }
 
@@ -142,9 +152,9 @@ TEST_F(NodePoliciesTest, StaticPodHasThePoliciesOfItsMirror) {
 
   ASSERT_EQ(Run("ADD", pod).status, 0);
 
-  EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
+  EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump received-"));
   ASSERT_EQ(Run("DEL", pod).status, 0);
-  WaitForTable(pod.ip, false);
+  WaitForTable(pod.ip + " : jump sent-", true);
 }
 
 TEST_F(NodePoliciesTest, RefusalOfTheKernelIsToldAndTriedAgain) {
