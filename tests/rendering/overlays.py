@@ -120,15 +120,16 @@ def _rendered():
         if render(BASE / name)[0] != part(name):
             yield f"kubectl makes other objects of part {name}"
     for name in PARTS:
-        yield from _compared(OLD / name, _wanted(name, "policy/v1beta1"))
+        yield from _compared(OLD / name, objects_of(name, "policy/v1beta1"))
     if minor < LEAST_MINOR:
         return print(f"kubectl 1.{minor}: overlays for 1.{LEAST_MINOR} and later are not rendered")
     for name in PARTS:
-        yield from _compared(OVERLAYS / name, _wanted(name, "policy/v1"), quiet=True)
+        yield from _compared(OVERLAYS / name, objects_of(name), quiet=True)
     yield from _own_overlay()
 
 
-def _wanted(overlay, policy):
+def objects_of(overlay, policy="policy/v1"):
+    """Those of its parts. policy: the version of that group."""
     objects = {key: each for name in PARTS[overlay] for key, each in part(name).items()}
     return {(kind, name): {**each, "apiVersion": policy} if kind == "PodDisruptionBudget" else each
             for (kind, name), each in objects.items()}
