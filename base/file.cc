@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/ownership.h"
@@ -51,6 +53,18 @@ std::optional<std::string> ReadFile(const std::filesystem::path& path, FileOwner
   }
   RequireRegular(fd.get(), path);
   return ReadAll(fd.get(), path);
+}
+
+std::vector<std::filesystem::path> DropInsOf(const std::filesystem::path& file) {
+  std::vector<std::filesystem::path> found;
+  const std::filesystem::path folder = file.string() + ".d";
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(folder, unknown)) return found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".conf") found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace kuryr

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kuryr {
 
@@ -14,5 +15,8 @@ enum class FileOwner { kAnybody, kRootAlone };
 /// writable only by their owner. Throws std::system_error.
 [[nodiscard]] std::optional<std::string> ReadFile(const std::filesystem::path& path,
                                                   FileOwner owner);
+
+/// What adds to a configuration: the files FILE.d/*.conf, by their names.
+[[nodiscard]] std::vector<std::filesystem::path> DropInsOf(const std::filesystem::path& file);
 
 }  // namespace kuryr

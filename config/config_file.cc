@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "config/ini_file.h"
 
@@ -80,7 +81,10 @@ Option Variable(const GetEnv& getenv, const char* name) {
 ConfigFiles::ConfigFiles(std::vector<std::string> names) {
   if (names.empty() && ::access(kDefaultConfigFile, F_OK) == 0)
     names.emplace_back(kDefaultConfigFile);
-  for (const std::string& name : names) files_.push_back(Read(name));
+  for (const std::string& name : names) {
+    files_.push_back(Read(name));
+    for (const std::filesystem::path& more : DropInsOf(name)) files_.push_back(Read(more));
+  }
 }
 
 ConfigFiles::File ConfigFiles::Read(const std::string& name) {

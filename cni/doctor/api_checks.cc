@@ -59,7 +59,7 @@ Finding CheckRights(ApiClient& client, const std::vector<Right>& rights) {
             ""};
   }
   return {subject, Verdict::kBad, "may not: " + lacking,
-          "apply etc/kubernetes/rbac.yaml, or bind its ClusterRole to this identity"};
+          "apply etc/kubernetes/base/agent/rbac.yaml, or bind its ClusterRole to this identity"};
 }
 
 bool HasKuryrPorts(ApiClient& client) {
@@ -80,7 +80,7 @@ Finding CheckKuryrPorts(const Config& config, bool has_them) {
   const bool needed = config.vif_source == VifSource::kKuryrPort;
   return {kKuryrPorts, needed ? Verdict::kBad : Verdict::kUnknown,
           "the API server has no definition of them: plans come by annotation",
-          "apply etc/kubernetes/kuryrport.yaml where plans come as KuryrPorts"};
+          "apply etc/kubernetes/base/kuryrport/kuryrport.yaml where plans come as KuryrPorts"};
 }
 
 Finding CheckPods(ApiClient& client, const std::string& node) {

@@ -123,6 +123,14 @@ std::string ListFor(const Installation& to, const std::vector<fs::path>& search)
   return WithKnownVersions(list, search);
 }
 
+/// kuryr.conf and its drop-ins, as one file for the node.
+std::string WholeConf(const fs::path& file) {
+  std::string whole = ReadFile(file, FileOwner::kAnybody).value_or("");
+  for (const fs::path& more : DropInsOf(file))
+    whole += "\n" + ReadFile(more, FileOwner::kAnybody).value_or("");
+  return whole;
+}
+
 std::vector<File> FilesOf(const Installation& to, const Folders& folders) {
   std::vector<File> files;
   const auto add = [&](const fs::path& source, const fs::path& folder, const fs::path& name,
@@ -131,6 +139,7 @@ std::vector<File> FilesOf(const Installation& to, const Folders& folders) {
   };
   for (const fs::path& folder : folders.bin_dirs) add("/proc/self/exe", folder, "kuryr-cni", 0755);
   add(to.kuryr_conf, Below(to.host, "/etc/kuryr"), "kuryr.conf", 0600);
+  files.back().text = WholeConf(to.kuryr_conf);
   const std::string list = ListFor(to, folders.search);
   for (const fs::path& folder : folders.conf_dirs) {
     add(to.conflist, folder, to.conflist.filename(), 0644);

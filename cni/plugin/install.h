@@ -12,7 +12,8 @@ struct Installation {
   std::filesystem::path bin_dir;
   /// Where the network configuration goes; empty: where the node's runtimes look.
   std::filesystem::path conf_dir;
-  std::filesystem::path kuryr_conf = "/etc/kuryr/kuryr.conf";  ///< source of the node's file
+  /// Source of the node's file, with its drop-ins.
+  std::filesystem::path kuryr_conf = "/etc/kuryr/kuryr.conf";
   std::filesystem::path conflist = "/usr/local/share/kuryr-cni/10-kuryr.conflist";
   bool leaves_out_portmap = false;  ///< WithPortmap is for nodes whose runtimes find portmap
 };

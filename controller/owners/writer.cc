@@ -183,7 +183,7 @@ std::string WithMissingRight(const std::exception& failure) {
   std::string text = failure.what();
   const auto* refusal = dynamic_cast<const watcher::ApiError*>(&failure);
   if (refusal != nullptr && refusal->code() == watcher::ApiError::kForbidden)
-    text += "; this release's etc/kubernetes/rbac-controller.yaml gives the right: apply it";
+    text += "; rbac-controller.yaml of this release gives the right: apply it";
   return text;
 }
 

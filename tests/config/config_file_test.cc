@@ -128,6 +128,21 @@ TEST_F(ConfigFileTest, AReferenceIsLookedForInAllFiles) {
   EXPECT_EQ(files.Find("one", "a").value, "late");
 }
 
+TEST_F(ConfigFileTest, DropInsAddToTheirFileByTheirNames) {
+  const std::string conf = File("[one]\na = own\nb = own\nc = own\n");
+  std::filesystem::create_directory(conf + ".d");
+  File("[one]\nb = second\nc = second\n", "kuryr.conf.d/2-more.conf");
+  File("[one]\nb = first\n[two]\nd = $one.b\n", "kuryr.conf.d/1-more.conf");
+  File("[one]\na = not read\n", "kuryr.conf.d/3-more.conf.bak");
+
+  const ConfigFiles files({conf, File("[one]\nc = later\n", "later.conf")});
+
+  EXPECT_EQ(files.Find("one", "a").value, "own");
+  EXPECT_EQ(files.Find("one", "b").value, "second");
+  EXPECT_EQ(files.Find("one", "c").value, "later");
+  EXPECT_EQ(files.WhereOf("two", "d"), conf + ".d/1-more.conf: [two] d");
+}
+
 TEST_F(ConfigFileTest, AReferenceToWhatNoFileSetsIsNamed) {
   EXPECT_THAT(
       Refusal("[one]\na = $state_path/x\n"),

@@ -44,8 +44,8 @@ class Cluster:
         self.api = JsonApiServer(programs, WORK / "kubernetes", users, options, address)
         self.etcd = Etcd(self.api.folder / "localhost:1")
         self.history = History(self.etcd)
-        for name in ("kuryrport.yaml", "rbac-controller.yaml"):
-            self.apply((REPOSITORY / "etc/kubernetes" / name).read_text())
+        for name in ("kuryrport/kuryrport.yaml", "controller/rbac-controller.yaml"):
+            self.apply((REPOSITORY / "etc/kubernetes/base" / name).read_text())
         for node in NODES:
             self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": node}})
         for namespace in NAMESPACES[1:]:
@@ -60,8 +60,8 @@ class Cluster:
             self.api.apply(f"{PATHS[kind]}/{name}", document)
 
     def allow_services(self):
-        """What kuryr-controller needs for [ovn] services = ovn: docs/ovn.md's edit of its manifest."""
-        self.apply((REPOSITORY / "etc/kubernetes/rbac-controller.yaml").read_text().replace("#ovn ", ""))
+        """What kuryr-controller needs for [ovn] services = ovn."""
+        self.apply((REPOSITORY / "etc/kubernetes/base/ovn/rbac-services.yaml").read_text())
 
     def insist(self, method, path, body=None, **options):
         """The answer, however often the API server dies meanwhile; HTTPError for what it refuses. A request that it may have

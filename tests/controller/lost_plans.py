@@ -78,7 +78,7 @@ class LostPlans:
         self.cluster.insist("DELETE", DEFINITION)
         self.let_ports_go()
         wait_for_none(lambda: self.cluster.insist_gently((404,), "GET", DEFINITION) or (), "of the definition left", self.seconds)
-        self.cluster.apply((REPOSITORY / "etc/kubernetes/kuryrport.yaml").read_text())
+        self.cluster.apply((REPOSITORY / "etc/kubernetes/base/kuryrport/kuryrport.yaml").read_text())
         self.wait_for_the_same(since)
 
     def restore(self):

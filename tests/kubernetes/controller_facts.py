@@ -17,12 +17,12 @@ from kubernetes.pod_story import Stories
 # Seconds, of pools that do not say otherwise.
 REST = 30
 SMALL = ("10.245.0.2", "10.245.0.3")
-SMALL_POOL = f"""    [pool:small]
-    cidr = 10.245.0.0/29
-    ranges = {'-'.join(SMALL)}
-    namespaces = *
-    pods = pool=small
-    rest = 1
+SMALL_POOL = f"""[pool:small]
+cidr = 10.245.0.0/29
+ranges = {'-'.join(SMALL)}
+namespaces = *
+pods = pool=small
+rest = 1
 """
 IN_SMALL = {"labels": {"pool": "small"}}
 FINALIZER = "kuryr.openstack.org/pod-finalizer"

@@ -4,6 +4,8 @@ import base64
 import os
 import shutil
 
+import yaml
+
 from harness.container_image import Layer
 from harness.namespaces import WORK
 from harness.process import run
@@ -12,31 +14,33 @@ from kubernetes import ovn_image
 from kubernetes.controllers import is_true, of_app
 from kubernetes.network import in_url
 from kubernetes.ovn_nodes import OvnNodes
-from kubernetes.two_nodes import APPLIED, MANIFESTS, TwoNodes
+from kubernetes.two_nodes import BASE, TwoNodes
 from ovn.central import NORTHBOUND_PORT, SOUTHBOUND_PORT
 
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 ROLES = ("central", "controller", "host")
 CENTRAL = "ovn-central"
+WITHOUT_PODS = {("DaemonSet", "kuryr-daemon"), ("Deployment", "kuryr-controller")}
 PODS = "/api/v1/namespaces/kube-system/pods"
 SCHEMAS = {"nb": "OVN_Northbound", "sb": "OVN_Southbound"}
 
 
 class DeployedOvn(OvnNodes):
     names = ("node1", "node2", "node3")
-    applied = (*APPLIED, "ovn-central.yaml", "ovn-host.yaml")
 
     def __init__(self, release, options):
         super().__init__(release, options)
-        self.page = Transcript("In Kubernetes", "docs/ovn.md")
+        self.page = Transcript("In Kubernetes", "docs/ovn.md", release.stand_ins)
         self.build_image = self.page.take_commands()[0]
         self.load_image(Layer())
         kubeconfig = self.api.write_kubeconfig(WORK / "ovn.kubeconfig")
         os.environ["KUBECONFIG"] = str(kubeconfig)
-        make_secrets, edit, *_ = self.page.take_commands()
+        make_secrets, apply = self.page.take_commands()
         run(make_secrets)
-        to_ipv6 = self.page.take_commands()
-        self._edit_manifests([edit, *(to_ipv6 if 4 not in self.families else ())])
+        self.overlay = apply.split()[-1]
+        (to_ipv6,) = self.page.take_commands()
+        if 4 not in self.families:
+            self._edit_manifests(to_ipv6)
         for role in ROLES:
             self.tls(role).mkdir()
             for name, content in self.api.get(f"{SECRETS}/ovn-tls-{role}")["data"].items():
@@ -56,18 +60,21 @@ class DeployedOvn(OvnNodes):
     def start(self):
         TwoNodes.start(self)
 
-    def _edit_manifests(self, commands):
-        """As docs/install.md and docs/ovn.md have it; the latter's commands. The repository's own files stay as they are."""
+    @staticmethod
+    def _edit_manifests(command):
+        """The repository's own files stay as they are."""
         copies = WORK / "manifests"
-        shutil.copytree(MANIFESTS, copies, symlinks=True)
-        run("mount", "--bind", copies, MANIFESTS)
-        install = Transcript("In Kubernetes", "docs/install.md")
-        install.take_commands()
-        for each in (*self.release.before_policy_v1(install.take_commands()), *commands):
-            run("bash", "-uc", each)
+        shutil.copytree(BASE, copies)
+        run("mount", "--bind", copies, BASE)
+        run("bash", "-uc", command)
 
-    def _manifest(self, name):
-        return TwoNodes._manifest(self, name)
+    def _manifests(self):
+        """docs/ovn.md's overlay. Its kuryr-daemon and kuryr-controller have no pods here."""
+        objects = yaml.safe_load_all(run("kubectl", "kustomize", self.overlay))
+        return yaml.safe_dump_all(each for each in objects if (each["kind"], each["metadata"]["name"]) not in WITHOUT_PODS)
+
+    def _conf_files(self, program):
+        return [*super()._conf_files(program), BASE / "ovn/backend.conf"]
 
     def _controller_changes(self):
         """Its files are in the Secret's folder, which pods have."""

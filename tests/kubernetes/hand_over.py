@@ -7,7 +7,6 @@ from harness.transcript import Transcript
 from kubernetes.controllers import APP, SYSTEM_PODS, of_app
 from kubernetes.node_pods import PORT_LIST
 from kubernetes.other_producer import OtherProducer
-from kubernetes.quick_start import MANIFESTS
 
 DAEMON_SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
 # kuryr-kubernetes' own, whose program is not here.
@@ -75,10 +74,7 @@ class HandOver:
     def nodes(self):
         page = Transcript("Step by step", "docs/from-kuryr-kubernetes.md", {"NODE": self.pods.node})
         with self.fact("docs/from-kuryr-kubernetes.md: the agent runs on no node before the node is handed over"):
-            file = MANIFESTS / "kuryr-daemon.yaml"
-            file.write_text(file.read_text().replace(
-                "      hostNetwork: true\n", '      nodeSelector: {kuryr-daemon: "true"}\n      hostNetwork: true\n', 1))
-            for _ in range(2):
+            for _ in range(3):
                 page.next_block(self.facts)
             self.wait_for_pods({ORIGINAL: 1, "kuryr-daemon": 0})
         with self.fact("then it takes the other one's place there, and the node is in service again"):

@@ -98,8 +98,8 @@ class KubeletFacts:
             self.api = self.cluster.api
         self.pods = NodePods(self.cluster)
         self.controller = ControllerFacts(self)
-        with self.fact("the manifests have one pool more, and what docs/install.md says of Kubernetes before 1.21", basis=True):
-            self.quick_start.edit_manifests(SMALL_POOL)
+        with self.fact("a pool of the operator's own is stored by docs/install.md's command", basis=True):
+            self.quick_start.store_options(SMALL_POOL)
         self.install()
         self.controller.install()
         self.quick_start.two_pods()
@@ -136,8 +136,7 @@ class KubeletFacts:
         with self.fact("a node without a CNI configuration is not ready"):
             self.api.wait("no CNI configuration", lambda nodes: "cni plugin not initialized" in not_ready(nodes),
                           "/api/v1/nodes")
-        with self.fact("the API server takes kuryrport.yaml, rbac.yaml and kuryr-daemon.yaml, by docs/install.md's command",
-                       basis=True):
+        with self.fact("the API server takes the manifests of kuryr-daemon, by docs/install.md's command", basis=True):
             self.quick_start.apply_agent()
         with self.fact("the DaemonSet becomes ready by its probes", basis=True):
             self.wait_until_ready()

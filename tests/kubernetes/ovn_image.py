@@ -8,7 +8,7 @@ from harness.process import run
 from kubernetes import podman
 
 CONTAINERFILE = Path("etc/kubernetes/ovn.Containerfile")
-IMAGE = "docker.io/library/kuryr-ovn:latest"
+IMAGE = "docker.io/library/kuryr-ovn:0.1.0"
 PROGRAMS = ("/bin/bash", "/usr/bin/curl", "/usr/bin/ovs-appctl", "/usr/bin/ovsdb-client", "/usr/bin/ovsdb-tool", "/usr/sbin/ovsdb-server",
             *(f"/usr/bin/ovn-{name}" for name in ("controller", "nbctl", "northd", "sbctl", "trace")))
 SCHEMAS = [f"/usr/share/ovn/ovn-{name}.ovsschema" for name in ("nb", "sb")]

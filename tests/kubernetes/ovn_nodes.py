@@ -1,11 +1,8 @@
 """The cluster of two nodes on OVN: its central part on the first node, ovn-controller and an end of Geneve's tunnels on each."""
 from harness.uplink_bridge import make_uplink_bridge
 from kubernetes.network import in_url
-from kubernetes.two_nodes import TwoNodes
+from kubernetes.two_nodes import APPLIED, TwoNodes, joined
 from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons, avoid_zero_snat
-
-# docs/ovn.md's command removes these marks.
-MARK = "#ovn "
 
 
 class OvnNodes(TwoNodes):
@@ -34,10 +31,8 @@ class OvnNodes(TwoNodes):
             return super().source_at_service(pod, family)
         return self.management_address(pod.node, family)
 
-    def _manifest(self, name):
-        """As docs/ovn.md's commands make it, if it grants what OVN's Services need."""
-        text = super()._manifest(name)
-        return text if self.proxy_serves_pods or name.startswith("kuryr-") else text.replace(MARK, "")
+    def _manifests(self):
+        return joined(APPLIED if self.proxy_serves_pods else (*APPLIED, "ovn/rbac-services.yaml"))
 
     def _controller_changes(self):
         return {"controller": {"backend": "ovn"}, "ovn": {"nb_connection": NORTHBOUND, "services": self.options.services}}

@@ -1,6 +1,5 @@
 """README.md's commands for a cluster, and those of docs/install.md and docs/controller.md: run as they stand there."""
 import re
-import shutil
 from pathlib import Path
 
 from harness import namespaces
@@ -9,7 +8,6 @@ from harness.process import run
 from harness.transcript import Transcript
 from kubernetes.images import BUSYBOX
 
-MANIFESTS = Path("etc/kubernetes")
 NAMES = ("one", "two")
 
 
@@ -17,8 +15,9 @@ class QuickStart:
     def __init__(self, checks):
         """checks: KubeletFacts, on a node whose containerd runs."""
         self.checks, self.fact, self.facts = checks, checks.fact, checks.facts
-        self.install = Transcript("In Kubernetes", "docs/install.md")
-        readme = Transcript("On your cluster", "README.md")
+        self.stand_ins = checks.release.stand_ins
+        self.install = Transcript("In Kubernetes", "docs/install.md", self.stand_ins)
+        readme = Transcript("On your cluster", "README.md", self.stand_ins)
         self.commands = readme.take_commands()
         readme.finish()
 
@@ -27,21 +26,14 @@ class QuickStart:
         # The pods' image stands for this one: no registry is asked.
         run("ctr", "-n", "k8s.io", "images", "tag", "localhost/busybox:1", BUSYBOX)
         with self.fact("docs/install.md says how large the image is"):
-            size = int(run("podman", "image", "inspect", "--format", "{{.Size}}", "docker.io/library/kuryr-cni:latest"))
+            size = int(run("podman", "image", "inspect", "--format", "{{.Size}}", "docker.io/library/kuryr-cni:0.1.0"))
             told = re.search(r"\bIt has (\d+) MB", Path("docs/install.md").read_text(encoding="utf-8"))[1]
             assert abs(size / 1e6 - int(told)) <= 1, f"{size} bytes, on the page {told} MB"
 
-    def edit_manifests(self, pool):
-        """As its user does: pools first, then what this Kubernetes is too old for. The repository's own files stay as they are."""
-        copies = namespaces.WORK / "manifests"
-        shutil.copytree(MANIFESTS, copies, symlinks=True)
-        run("mount", "--bind", copies, MANIFESTS)
-        file, section = MANIFESTS / "kuryr-controller.yaml", "    [pool:pods]\n"
-        whole = file.read_text()
-        assert whole.count(section) == 1, f"{file} has no {section}"
-        file.write_text(whole.replace(section, pool + section))
-        for each in self.checks.release.before_policy_v1(self.install.take_commands()):
-            run("bash", "-uc", each)
+    def store_options(self, text):
+        Path(namespaces.WORK, "own.conf").write_text(text)
+        (store,) = self.install.take_commands()
+        run(store, cwd=namespaces.WORK)
 
     def apply_agent(self):
         self.install.next_block(self.facts)
@@ -52,7 +44,7 @@ class QuickStart:
         for _ in range(2):
             self.step()
         with self.fact("docs/controller.md: the same by its command"):
-            self.run_whole(Transcript("Start it in Kubernetes", "docs/controller.md"))
+            self.run_whole(Transcript("Start it in Kubernetes", "docs/controller.md", self.stand_ins))
 
     def run_whole(self, section):
         """A section that has one block."""

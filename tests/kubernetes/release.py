@@ -53,9 +53,10 @@ class Release:
         """The version of policy and discovery.k8s.io."""
         return "v1" if self.minor >= 21 else "v1beta1"
 
-    def before_policy_v1(self, commands):
-        """docs/install.md's commands for releases that lack it, if this is one."""
-        return commands if self.minor < 21 else []
+    @property
+    def stand_ins(self):
+        """What a page's commands have in place of a word, as docs/install.md says."""
+        return {"overlays": "overlays/before-1.21"} if self.minor < 21 else {}
 
     def is_ready(self, account):
         """Whether a service account, or None, may have pods: it first got a Secret with a token."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
 
-import yaml
-
 from harness import launcher, runtime_node, service
 from harness.host import UPLINK, Segment
 from harness.kuryr_daemon import KuryrDaemon
@@ -53,8 +51,9 @@ DNS_SERVICE = 10
 ACCOUNT = "system:serviceaccount:kube-system:"
 TOKENS = {"system:kube-proxy": "proxy-token-52c1d0", f"{ACCOUNT}kuryr-daemon": "daemon-token-52c1d0",
           f"{ACCOUNT}kuryr-controller": "controller-token-52c1d0"}
-MANIFESTS = REPOSITORY / "etc/kubernetes"
-APPLIED = ("kuryrport.yaml", "rbac.yaml", "rbac-controller.yaml")
+BASE = REPOSITORY / "etc/kubernetes/base"
+APPLIED = ("kuryrport/kuryrport.yaml", "agent/rbac.yaml", "controller/rbac-controller.yaml")
+FOLDERS = {"kuryr-controller": "controller", "kuryr-daemon": "agent"}
 DNS_MANIFEST = REPOSITORY / "tests/kubernetes/cluster-dns.yaml"
 AGENT_CONF = Path("/etc/kuryr/kuryr.conf")
 PLUGINS = ("portmap", "bandwidth")
@@ -62,8 +61,6 @@ PLUGINS = ("portmap", "bandwidth")
 
 class TwoNodes:
     names = ("node1", "node2")
-    # The manifests of etc/kubernetes that hold beside the programs' ConfigMaps.
-    applied = APPLIED
     # Whose address a Service's pod and the outside see, and whether a pod sees clients outside that asked its Service.
     seen_at_service = "its"
     seen_outside = "the node's"
@@ -140,8 +137,7 @@ class TwoNodes:
     def start(self):
         """The nodes are ready when it returns."""
         self.admin = start_controllers(self.nodes[0], self.api, options=self.network.controller_options(self.release))
-        for name in self.applied:
-            self._apply(self._manifest(name))
+        self._apply(self._manifests())
         self._apply(DNS_MANIFEST.read_text().replace(FAMILIES[4].service(DNS_SERVICE), self.network.name_server))
         # It plans nodes that join while it runs, and have no spec.podCIDRs yet.
         self.start_controller()
@@ -157,8 +153,8 @@ class TwoNodes:
                       "/api/v1/serviceaccounts")
         self.api.wait("the nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
 
-    def _manifest(self, name):
-        return (MANIFESTS / name).read_text()
+    def _manifests(self):
+        return joined(APPLIED)
 
     def _apply(self, manifest):
         run("kubectl", f"--kubeconfig={self.admin}", "apply", "-f", "-", input=manifest)
@@ -195,12 +191,12 @@ class TwoNodes:
         return {}
 
     def _deployed(self, program, stem, changes):
-        """The kuryr.conf of a program's ConfigMap, with this cluster's API server and Services. stem: how the paths of its files begin;
+        """The kuryr.conf of a program, with this cluster's API server and Services. stem: how the paths of its files begin;
         changes: {section: {option: value, or None for no such option}}."""
         token = Path(f"{stem}.token")
         token.write_text(TOKENS[f"{ACCOUNT}{program}"])
         conf = configparser.RawConfigParser()
-        conf.read_string(self._config_map(program))
+        conf.read(self._conf_files(program))
         # In pods each program has a folder of its own for it.
         if conf.has_option("health_server", "socket"):
             conf.set("health_server", "socket", f"{stem}.sock")
@@ -214,10 +210,8 @@ class TwoNodes:
         return "".join(f"[{section}]\n" + "".join(f"{name} = {value}\n" for name, value in conf.items(section) if value is not None)
                        for section in conf.sections())
 
-    def _config_map(self, program):
-        documents = yaml.safe_load_all(self._manifest(f"{program}.yaml"))
-        (text,) = [each["data"]["kuryr.conf"] for each in documents if each["kind"] == "ConfigMap"]
-        return text
+    def _conf_files(self, program):
+        return [BASE / FOLDERS[program] / "kuryr.conf"]
 
     # ---- Kubernetes
     def _start_proxy(self, node):
@@ -230,6 +224,11 @@ class TwoNodes:
             "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
             "iptables": {"minSyncPeriod": "0s", "syncPeriod": "30s"}}))
         node.start("kube-proxy", [f"{self.release.programs}/kube-proxy", f"--config={configuration}"])
+
+
+def joined(names):
+    """Manifests of etc/kubernetes/base."""
+    return "---\n".join((BASE / name).read_text() for name in names)
 
 
 def _network_list():

@@ -1,8 +1,6 @@
 """Namespaces whose pods have networks and subnets of their own: how kuryr-controller is told, and who makes and ends them."""
-import re
 
 from controller.controllers import Controller
-from harness.process import REPOSITORY
 from neutron.network import TAG
 
 PREFIXES = {4: ("10.60.0.0/16", 26), 6: ("fd00:60::/48", 64)}
@@ -26,7 +24,6 @@ class Namespaces:
                  for family, (prefix, length) in PREFIXES.items()]
         self.subnets = {name: self.add_subnet(name, cidr) for name, cidr in NAMED.items()}
         self.listed, self.unlisted = planning.network.web, planning.network.add_group("unlisted")
-        self.allow_namespaces()
         self.api.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
         self.api.wait_for(f"/apis/k8s.cni.cncf.io/v1/{DEFINITIONS}")
         self.controller = Controller(4, planning.controller.program, self.api, "kuryrport", planning.network.backend() + (
@@ -40,11 +37,6 @@ class Namespaces:
         """With a network of its own."""
         network = self.neutron.create("network", name=name)["id"]
         return self.neutron.create("subnet", network_id=network, cidr=cidr, ip_version=4, enable_dhcp=False)["id"]
-
-    def allow_namespaces(self):
-        """The right that the manifest has as a comment."""
-        text = (REPOSITORY / "etc/kubernetes/rbac-controller.yaml").read_text()
-        self.planning.cluster.apply(re.sub(r"^  # (?=- |  )", "  ", text, flags=re.MULTILINE))
 
     # ---- of Kubernetes
     def create(self, name, annotations=None):

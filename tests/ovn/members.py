@@ -1,4 +1,4 @@
-"""The pods of etc/kubernetes/ovn-central.yaml without Kubernetes: etc/kubernetes/ovn-member with programs of any release, and
+"""The pods of etc/kubernetes/base/ovn/ovn-central.yaml without Kubernetes: etc/kubernetes/ovn-member with programs of any release, and
 ovn-northd. The ConfigMap of the members is a folder here, which programs in place of curl and kubectl serve."""
 import contextlib
 import os

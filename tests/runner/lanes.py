@@ -12,7 +12,7 @@ OUT = ROOT / "build/run"
 FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "5")
 
 LANES = {
-    "format": "clang-format, flake8, include directions, Kubernetes manifests, documentation, alert rules",
+    "format": "clang-format, flake8, include directions, Kubernetes manifests and chart, documentation, alert rules",
     "lint": "clang-tidy of what is shipped",
     "release": "the shipped programs: static files that answer, and tell what they are; their man pages and Debian packages",
     "demo": "the demo's scenario, on the release build; and what it says of a step that fails",
@@ -176,7 +176,8 @@ def fuzz_target(source, command):
 def tasks_of(lane):
     served = (PROGRAMS, FAKE_API_SERVER)
     return {
-        "format": lambda: [Task("format", "format", ("tests/format",), seconds=15)],
+        "format": lambda: [Task("format", "format", ("tests/format",), seconds=15),
+                           Task("chart", "format", ("tests/chart",), seconds=10)],
         "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=200, builds=True, anew=("--anew",))],
         "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3),
                             Task("Debian packages", "release", ("tests/debs",), ("programs",), seconds=15)],

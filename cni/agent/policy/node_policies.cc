@@ -112,7 +112,7 @@ void NodePolicies::Watch(Watched what) {
 /// An ADD that waits for a list says why there is none.
 void NodePolicies::OnFailure(const std::exception& failure) {
   const std::string text = std::string("policies cannot be watched: ") + failure.what() +
-                           " (etc/kubernetes/rbac.yaml has the rights)";
+                           " (etc/kubernetes/base/agent/rbac.yaml has the rights)";
   const MutexLock lock(mutex_);
   if (watch_failure_ != text)
     Log(LogLevel::kWarning, "the policies may be out of date", {{"error", text}});

@@ -225,7 +225,7 @@ TEST_F(DoctorApiTest, RightsThatAreLackingAreNamed) {
   WriteConfig(Kubernetes(server_->nobody_token_file()));
 
   EXPECT_THAT(Of("rights"), AllOf(HasSubstr("may not: get pods, list pods, watch pods"),
-                                  HasSubstr("etc/kubernetes/rbac.yaml")));
+                                  HasSubstr("etc/kubernetes/base/agent/rbac.yaml")));
 }
 
 TEST_F(DoctorTest, ApiServerThatDoesNotAnswerIsNamed) {

@@ -105,6 +105,18 @@ TEST_F(InstallTest, ANodeGetsTheProgramItsConfigurationAndItsNetwork) {
   EXPECT_EQ(fs::status(host_ / "run/kuryr").permissions(), fs::perms::owner_all);
 }
 
+TEST_F(InstallTest, ANodesConfigurationHasTheDropInsToo) {
+  fs::create_directory(work_ / "kuryr.conf.d");
+  std::ofstream(work_ / "kuryr.conf.d/2-own.conf") << "[cni_daemon]\nagent_wait = 30\n";
+  std::ofstream(work_ / "kuryr.conf.d/1-more.conf") << "[cni_daemon]\nagent_wait = 20";
+
+  const ProcessResult result = Install();
+
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(TextOf(host_ / "etc/kuryr/kuryr.conf"),
+            "[kubernetes]\n\n[cni_daemon]\nagent_wait = 20\n[cni_daemon]\nagent_wait = 30\n");
+}
+
 TEST_F(InstallTest, TheNetworkThatMakesTheNodeReadyComesLast) {
   const ProcessResult result = Install();
   const std::vector<std::string> files = {"opt/cni/bin/kuryr-cni", "etc/kuryr/kuryr.conf",

@@ -20,7 +20,7 @@ using nlohmann::json;
 using watcher::EventType;
 using watcher::PatchType;
 
-/// The definition in etc/kubernetes/kuryrport.yaml, without its schema.
+/// The definition in etc/kubernetes/base/kuryrport/kuryrport.yaml, without its schema.
 constexpr const char* kDefinition = R"({
   "metadata": {"name": "kuryrports.openstack.org"},
   "spec": {

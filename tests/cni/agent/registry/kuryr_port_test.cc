@@ -231,7 +231,7 @@ TEST_F(KuryrPortAloneTest, WithoutTheRightToReadThemAnAnnotationIsStillAwaited) 
   EXPECT_EQ(add.Wait().status, 0);
 }
 
-/// A real kube-apiserver, and etc/kubernetes/kuryrport.yaml.
+/// A real kube-apiserver, and etc/kubernetes/base/kuryrport/kuryrport.yaml.
 class KubeKuryrPortTest : public KuryrPortTest {
  protected:
   void SetUp() override {
@@ -287,7 +287,7 @@ class KubeKuryrPortTest : public KuryrPortTest {
   /// Ends when the API server has them.
   void Define() {
     (void)Ask({"--header", "Content-Type: application/yaml", "--data-binary",
-               "@" + test::SourceDir() + "/etc/kubernetes/kuryrport.yaml"},
+               "@" + test::SourceDir() + "/etc/kubernetes/base/kuryrport/kuryrport.yaml"},
               kDefinitions);
     while (!IsThere(kDefaultPorts) && !HasFailure()) {
     }

@@ -1,0 +1,2 @@
+{{- /* An address in front of a port. */ -}}
+{{- define "kuryr-cni.host" }}{{ if contains ":" . }}[{{ . }}]{{ else }}{{ . }}{{ end }}{{ end }}

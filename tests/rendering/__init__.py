@@ -1,0 +1,1 @@
+"""What etc/kubernetes is for a cluster: its parts, overlays and chart."""
