@@ -1,6 +1,5 @@
 #include "controller/informer.h"
 
-#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -10,9 +9,6 @@
 
 namespace kuryr::controller {
 namespace {
-
-/// A namespace's name has no colon.
-constexpr const char* kWaitingPrefix = "waits:";
 
 void LogWatchFailure(const std::exception_ptr& failure) {
   try {
@@ -34,30 +30,27 @@ std::function<void(const std::exception& refusal)> ForbiddenLog(const char* reso
 
 Informer::Informer(const Config& config)
     : pods_(config.backend->needs().labels,
-            [this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      attachments_([this](const std::string& key)
-                       KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      claims_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      namespaces_([this](const std::string& key)
-                      KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      nodes_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+            [this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      attachments_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      claims_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      namespaces_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      nodes_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       policies_(
           {.policies = config.backend->needs().policies || config.backend->needs().node_policies,
            .admins =
                config.backend->needs().admin_policies || config.backend->needs().node_policies,
            .decodes = config.backend->needs().node_policies,
            .multi = config.backend->needs().multi_policies},
-          [this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+          [this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       compiled_policies_({.multi = config.backend->needs().multi_policies,
                           .admins = config.backend->needs().admin_policies},
-                         [this](const std::string& key)
+                         [this](const Key& key)
                              KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      services_([this](const std::string& key)
-                    KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      services_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       service_cidrs_(config.node_network.service_cidrs),
       changes_({.take = [this](const watcher::WatchEvent& event) { pipeline_.Handle(event); },
                 .tell = [this](const std::string& lane)
-                            KURYR_TSA(requires_capability(mutex_)) { Wake(kWaitingPrefix + lane); },
+                            KURYR_TSA(requires_capability(mutex_)) { Wake({kLane, lane}); },
                 .take_peers = [this] { return compiled_policies_.TakeWork(); }}),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
@@ -143,11 +136,9 @@ void Informer::PassDue(const std::stop_token& stop) {
   }
 }
 
-bool IsWaitingKey(const std::string& key) { return key.starts_with(kWaitingPrefix); }
-
-std::optional<PacedChanges::Waiting> Informer::FindWaiting(const std::string& key) {
+std::optional<PacedChanges::Waiting> Informer::FindWaiting(const std::string& lane) {
   const MutexLock lock(mutex_);
-  return changes_.FirstOf(key.substr(std::string_view(kWaitingPrefix).size()));
+  return changes_.FirstOf(lane);
 }
 
 PacedChanges::Figures Informer::paced() {
@@ -155,7 +146,7 @@ PacedChanges::Figures Informer::paced() {
   return changes_.figures();
 }
 
-void Informer::Wake(const std::string& key) {
+void Informer::Wake(const Key& key) {
   if (leader_) leader_->wake(key);
 }
 

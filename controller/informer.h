@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/thread_annotations.h"
@@ -48,7 +49,7 @@ class Informer : private watcher::EventHandler {
   struct Leader {
     Backend& backend;
     PlanPlaces places;
-    std::function<void(const std::string& key)> wake;  ///< gets the key of each change
+    std::function<void(const Key& key)> wake;  ///< gets the key of each change
     std::function<void()> begin;  ///< called once, in a watch's thread: all that is planned now is
                                   ///< known, and the backend has been told of it
   };
@@ -64,8 +65,10 @@ class Informer : private watcher::EventHandler {
   /// Asks for resources that the API server did not have: they may exist now.
   void AskForAbsent() { watcher_.AskForAbsent(); }
 
-  /// What the key of a change that waits long says.
-  [[nodiscard]] std::optional<PacedChanges::Waiting> FindWaiting(const std::string& key)
+  /// Of keys whose objects are lanes: a change of the lane waits long.
+  static constexpr std::string_view kLane = "waits";
+  /// The lane's change that has waited longest.
+  [[nodiscard]] std::optional<PacedChanges::Waiting> FindWaiting(const std::string& lane)
       EXCLUDES(mutex_);
   [[nodiscard]] PacedChanges::Figures paced() EXCLUDES(mutex_);
 
@@ -85,7 +88,7 @@ class Informer : private watcher::EventHandler {
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
   void Watch(const char* path, watcher::WatchMode mode,
              std::function<void(const std::exception& refusal)> on_forbidden = {});
-  void Wake(const std::string& key) REQUIRES(mutex_);
+  void Wake(const Key& key) REQUIRES(mutex_);
   void EndLeader() REQUIRES(mutex_);
   void PassDue(const std::stop_token& stop) EXCLUDES(mutex_);
   void OnCaughtUp(const std::shared_ptr<const Leader>& leader) EXCLUDES(mutex_);
@@ -110,8 +113,5 @@ class Informer : private watcher::EventHandler {
   watcher::Watcher watcher_;          // it uses all of the above
   std::jthread pacer_;                // last: it does, too
 };
-
-/// Whether a key of Leader::wake is of a change that waits long.
-[[nodiscard]] bool IsWaitingKey(const std::string& key);
 
 }  // namespace kuryr::controller

@@ -61,19 +61,19 @@ struct Leading::Worker {
         reconciler(shared, writer, view),
         node_reconciler(shared, writer) {}
 
-  void Round(const std::string& key) {
-    if (IsNodeKey(key)) return node_reconciler.Round(key);
-    if (IsPolicyKey(key)) return TellOfPolicy(key);
-    if (const auto service = ServiceNameIn(key)) return TellOfService(*service);
-    if (IsWaitingKey(key)) return TellOfWaiting(key);
-    reconciler.Round(key);
+  void Round(const Key& key) {
+    if (key.kind == Key::kPod) return reconciler.Round(key);
+    if (key.kind == Key::kNode) return node_reconciler.Round(key);
+    if (key.kind == NetworkPolicies::kKind) return TellOfPolicy(key.object);
+    if (key.kind == Services::kKind) return TellOfService(key.object);
+    TellOfWaiting(key.object);
   }
 
-  void TellOfPolicy(const std::string& key) {
-    const auto policy = informer.policies().Find(key);
+  void TellOfPolicy(const std::string& name) {
+    const auto policy = informer.policies().Find(name);
     if (!policy) return;
     const auto tell = [&](const char* reason, const std::string& message) {
-      if (!informer.policies().IsNews(key, message)) return;
+      if (!informer.policies().IsNews(name, message)) return;
       reporter.TellOf({.name_space = policy->name_space,
                        .name = policy->name,
                        .uid = policy->uid,
@@ -82,7 +82,6 @@ struct Leading::Worker {
                       reason, message, writer);
     };
     if (!policy->is_enforced) return tell("KuryrPolicyNotEnforced", kNotEnforced);
-    const std::string name = PolicyNameIn(key);
     const std::string error = informer.compiled_policies().ErrorOf(name).value_or(policy->problem);
     if (!error.empty()) tell("KuryrPolicyNotUnderstood", "allows less than it says: " + error);
     const auto refusal = enforcer == nullptr ? std::nullopt : enforcer->FindRefusal(name);
@@ -102,8 +101,8 @@ struct Leading::Worker {
                     "kube-proxy serves pods, and policies do not hold: " + *problem, writer);
   }
 
-  void TellOfWaiting(const std::string& key) {
-    const auto waiting = informer.FindWaiting(key);
+  void TellOfWaiting(const std::string& lane) {
+    const auto waiting = informer.FindWaiting(lane);
     if (!waiting) return;
     const watcher::WatchEvent& event = waiting->event;
     reporter.TellOf({.name_space = event.name_space,
@@ -144,10 +143,11 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
            .is_gone = [this](const Owner& pod) { return IsGone(pod); },
            .find_machine =
                [this](const std::string& node) { return FindMachine(node, node_asker_); },
-           .wake_policy = [this](const std::string& name) { queue_.Add(PolicyKeyOf(name)); }})) {
+           .wake_policy =
+               [this](const std::string& name) { queue_.Add({NetworkPolicies::kKind, name}); }})) {
   parts_.informer.Lead({.backend = *backend_,
                         .places = PlacesOf(parts_.config, sink_),
-                        .wake = [this](const std::string& key) { queue_.Add(key); },
+                        .wake = [this](const Key& key) { queue_.Add(key); },
                         .begin = [this] { Begin(); }});
 }
 
@@ -168,7 +168,7 @@ void Leading::Stop() {
 
 /// Wakes pods and nodes. An owner without a name (a claim, or a pod that is gone) has no round.
 void Leading::Wake(const Owner& owner) {
-  if (!owner.name.empty()) queue_.Add(KeyOf(owner));
+  if (!owner.name.empty()) queue_.Add(Key::Of(owner));
 }
 
 Workers::Round Leading::MakeRound() {
@@ -191,7 +191,7 @@ Workers::Round Leading::MakeRound() {
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
   const auto worker = std::make_shared<Worker>(client, may_write_, nodes_, shared, parts_.informer);
   clients_.push_back(client);
-  return [worker](const std::string& key) { worker->Round(key); };
+  return [worker](const Key& key) { worker->Round(key); };
 }
 
 void Leading::Begin() {

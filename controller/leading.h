@@ -59,7 +59,7 @@ class Leading {
   const Parts parts_;
   const SinkKind sink_;
   const MayWrite may_write_;
-  service::WorkQueue queue_;
+  RoundQueue queue_;
   watcher::ApiClient asker_;       ///< of IsGone, which one thread of the backend calls
   watcher::ApiClient node_asker_;  ///< of find_machine, which another one calls
   const std::shared_ptr<Backend> backend_;

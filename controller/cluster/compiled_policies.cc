@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "controller/cluster/network_attachments.h"
 #include "controller/cluster/network_policies.h"
-#include "controller/owners/owner_key.h"
+#include "controller/kinds/key.h"
 #include "policy/policy_events.h"
 
 namespace kuryr::controller {
@@ -62,7 +62,7 @@ void CompiledPolicies::Handle(const watcher::WatchEvent& event) {
   work_.Note(changes, all_);
   all_.Apply(changes);
   if (enforcer_ != nullptr) enforcer_->Enforce(changes);
-  for (const auto& [name, error] : changes.errors) wake_(PolicyKeyOf(name));
+  for (const auto& [name, error] : changes.errors) wake_({NetworkPolicies::kKind, name});
 }
 
 void CompiledPolicies::StartTelling(PolicyEnforcer* enforcer) {

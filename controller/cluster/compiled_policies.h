@@ -10,6 +10,7 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/facets.h"
+#include "controller/kinds/key.h"
 #include "policy/policy_compiler.h"
 #include "policy/policy_verdicts.h"
 #include "policy/policy_work.h"
@@ -21,8 +22,6 @@ namespace kuryr::controller {
 /// for a backend that enforces them. Watched if the backend asks for policies. Thread-safe.
 class CompiledPolicies : public watcher::EventConsumer {
  public:
-  using Wake = std::function<void(const std::string& key)>;
-
   /// The kinds that are compiled beside NetworkPolicies.
   struct Kinds {
     bool multi = false;   ///< MultiNetworkPolicies

@@ -104,7 +104,7 @@ void IpamClaims::StopKeeping() {
 }
 
 IpamClaim IpamClaims::Find(const std::string& name_space, const std::string& name,
-                           const std::string& asker) {
+                           const Key& asker) {
   const std::string key = KeyOf(name_space, name);
   const MutexLock lock(mutex_);
   const auto found = claims_.find(key);
@@ -119,7 +119,7 @@ bool IpamClaims::Record(const InterfaceRequest& interface, const Owner& pod, con
   if (!interface.claim) return true;
   const Owner& owner = *interface.claim;
   const std::vector<IpNetwork> ips = IpsOf(vif);
-  const IpamClaim claim = Find(owner.scope, owner.name, KeyOf(pod.scope, pod.name));
+  const IpamClaim claim = Find(owner.scope, owner.name, Key::OfPod(pod.scope, pod.name));
   if (claim.owner.id != owner.id) return false;
   if (!claim.ips.empty() && !claim.Has(AddressesOf(ips))) return false;
   if (!claim.ips.empty() && claim.pod == pod.name) return true;
@@ -140,13 +140,13 @@ bool IpamClaims::Record(const InterfaceRequest& interface, const Owner& pod, con
 }
 
 void IpamClaims::OnPresent(const watcher::WatchEvent& event) {
-  std::set<std::string> askers;
+  std::set<Key> askers;
   {
     const MutexLock lock(mutex_);
     Take(ClaimOf(event));
     askers = askers_.Take(KeyOf(event.name_space, event.name));
   }
-  for (const std::string& asker : askers) wake_(asker);
+  for (const Key& asker : askers) wake_(asker);
 }
 
 void IpamClaims::OnDeleted(const watcher::WatchEvent& event) {

@@ -35,8 +35,6 @@ struct IpamClaim {
 /// status; the backend keeps them as long as the claim exists. Thread-safe.
 class IpamClaims : public watcher::ResourceEventHandler {
  public:
-  using Wake = std::function<void(const std::string& key)>;
-
   /// `wake` is called for a pod that asked in vain, once the answer may differ.
   explicit IpamClaims(Wake wake) : ResourceEventHandler("IPAMClaim"), wake_(std::move(wake)) {}
 
@@ -48,7 +46,7 @@ class IpamClaims : public watcher::ResourceEventHandler {
   /// The claim for the pod `asker`. PlanError kGone if there is no such claim, kRefused if it
   /// cannot be read; then `asker` is remembered.
   [[nodiscard]] IpamClaim Find(const std::string& name_space, const std::string& name,
-                               const std::string& asker) EXCLUDES(mutex_);
+                               const Key& asker) EXCLUDES(mutex_);
 
   /// Writes the pod's addresses into the claim of `interface`, if it names one, before the pod gets
   /// them. False if the claim has other addresses by now. Throws the errors of Writer, and

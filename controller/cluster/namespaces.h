@@ -17,8 +17,6 @@ namespace kuryr::controller {
 /// backend asks for scopes. Thread-safe.
 class Namespaces : public watcher::ResourceEventHandler {
  public:
-  using Wake = std::function<void(const std::string& key)>;
-
   /// `wake` is called for a pod that asked in vain, once the answer may differ.
   explicit Namespaces(Wake wake) : ResourceEventHandler("Namespace"), wake_(std::move(wake)) {}
 
@@ -30,7 +28,7 @@ class Namespaces : public watcher::ResourceEventHandler {
 
   /// The namespace as a scope. nullopt if it is not known yet; then `asker` is remembered.
   /// PlanError kRefused if its annotation is malformed, kRetry if namespaces cannot be read.
-  [[nodiscard]] std::optional<Scope> Find(const std::string& name, const std::string& asker)
+  [[nodiscard]] std::optional<Scope> Find(const std::string& name, const Key& asker)
       EXCLUDES(mutex_);
   [[nodiscard]] bool Has(const std::string& uid) const EXCLUDES(mutex_);
   /// Empty: there is none of this name, as far as is known.

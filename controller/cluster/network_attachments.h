@@ -26,8 +26,6 @@ inline constexpr const char* kKuryrConfigAnnotation = "openstack.org/kuryr-confi
 /// Its form is {"pool": NAME} or {"subnetId": UUID}. Other fields are not kept. Thread-safe.
 class NetworkAttachments : public watcher::ResourceEventHandler {
  public:
-  using Wake = std::function<void(const std::string& key)>;
-
   /// `wake` is called for a pod that asked in vain, once the answer may differ.
   explicit NetworkAttachments(Wake wake)
       : ResourceEventHandler("NetworkAttachmentDefinition"), wake_(std::move(wake)) {}
@@ -36,7 +34,7 @@ class NetworkAttachments : public watcher::ResourceEventHandler {
   /// another plugin. PlanError kGone if there is no such definition, kRefused if it cannot be
   /// read; then `asker` is remembered.
   [[nodiscard]] std::optional<std::string> Find(const std::string& name_space,
-                                                const std::string& name, const std::string& asker)
+                                                const std::string& name, const Key& asker)
       EXCLUDES(mutex_);
 
   /// The number of pairs of a definition and a pod that asked for it.

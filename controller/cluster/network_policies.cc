@@ -1,7 +1,6 @@
 #include "controller/cluster/network_policies.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -12,13 +11,10 @@
 namespace kuryr::controller {
 namespace {
 
-/// A namespace's name has no colon.
-constexpr const char* kPrefix = "networkpolicy:";
-
-std::string KeyFor(const watcher::WatchEvent& event) {
-  if (event.kind == kMultiPolicy)
-    return PolicyKeyOf(policy::MultiPolicyKey(event.name_space, event.name));
-  return PolicyKeyOf((event.name_space.empty() ? event.kind : event.name_space) + "/" + event.name);
+/// The policy's name in PolicyChanges.
+std::string NameOf(const watcher::WatchEvent& event) {
+  if (event.kind == kMultiPolicy) return policy::MultiPolicyKey(event.name_space, event.name);
+  return KeyOf(event.name_space.empty() ? event.kind : event.name_space, event.name);
 }
 
 const char* VersionOf(const watcher::WatchEvent& event) {
@@ -35,17 +31,9 @@ std::string ProblemOf(const watcher::WatchEvent& event) {
 
 }  // namespace
 
-std::string PolicyKeyOf(const std::string& name) { return kPrefix + name; }
-
-std::string PolicyNameIn(const std::string& key) {
-  return key.substr(std::string_view(kPrefix).size());
-}
-
-bool IsPolicyKey(const std::string& key) { return key.starts_with(kPrefix); }
-
 void NetworkPolicies::StartTelling() {
   const MutexLock lock(mutex_);
-  for (const auto& [key, policy] : policies_) wake_(key);
+  for (const auto& [name, policy] : policies_) wake_({kKind, name});
 }
 
 std::vector<std::pair<watcher::KeyFn, std::string>> NetworkPolicies::Consumes() const {
@@ -59,7 +47,7 @@ std::vector<std::pair<watcher::KeyFn, std::string>> NetworkPolicies::Consumes() 
 void NetworkPolicies::Handle(const watcher::WatchEvent& event) {
   if (event.type != watcher::EventType::kDeleted) return OnPresent(event);
   const MutexLock lock(mutex_);
-  policies_.erase(KeyFor(event));
+  policies_.erase(NameOf(event));
 }
 
 bool NetworkPolicies::IsEnforced(const std::string& kind) const {
@@ -77,12 +65,12 @@ void NetworkPolicies::TellOfOld(const watcher::WatchEvent& event) {
 }
 
 void NetworkPolicies::OnPresent(const watcher::WatchEvent& event) {
-  const std::string key = KeyFor(event);
+  const std::string name = NameOf(event);
   const bool is_enforced = IsEnforced(event.kind);
   {
     const MutexLock lock(mutex_);
     TellOfOld(event);
-    Policy& known = policies_[key];
+    Policy& known = policies_[name];
     if (known.uid == event.uid && !is_enforced) return;
     known = {.kind = event.kind,
              .api_version = VersionOf(event),
@@ -93,19 +81,19 @@ void NetworkPolicies::OnPresent(const watcher::WatchEvent& event) {
              .problem = enforced_.decodes ? ProblemOf(event) : "",
              .told = {}};
   }
-  wake_(key);
+  wake_({kKind, name});
 }
 
-std::optional<NetworkPolicies::Policy> NetworkPolicies::Find(const std::string& key) const {
+std::optional<NetworkPolicies::Policy> NetworkPolicies::Find(const std::string& name) const {
   const MutexLock lock(mutex_);
-  const auto known = policies_.find(key);
+  const auto known = policies_.find(name);
   return known == policies_.end() ? std::nullopt : std::optional(known->second);
 }
 
-bool NetworkPolicies::IsNews(const std::string& key, const std::string& message) {
+bool NetworkPolicies::IsNews(const std::string& name, const std::string& message) {
   const Clock::time_point now = Clock::now();
   const MutexLock lock(mutex_);
-  const auto known = policies_.find(key);
+  const auto known = policies_.find(name);
   if (known == policies_.end()) return false;
   const auto [told, is_new] = known->second.told.try_emplace(message, now);
   if (!is_new && now < told->second + kAgain) return false;

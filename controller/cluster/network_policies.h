@@ -6,10 +6,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/thread_annotations.h"
+#include "controller/kinds/key.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
@@ -21,8 +23,10 @@ inline constexpr const char* kMultiPolicy = "MultiNetworkPolicy";
 /// part that is not enforced. Thread-safe.
 class NetworkPolicies : public watcher::EventConsumer {
  public:
-  using Wake = std::function<void(const std::string& key)>;
   using Clock = std::chrono::steady_clock;
+
+  /// Of keys whose objects are the policies' names in PolicyChanges.
+  static constexpr std::string_view kKind = "networkpolicy";
 
   /// The kinds that a backend enforces.
   struct Enforced {
@@ -48,10 +52,10 @@ class NetworkPolicies : public watcher::EventConsumer {
   };
   /// An Event may go after an hour, so a problem that lasts is news again after half of it.
   static constexpr std::chrono::minutes kAgain{30};
-  /// The policy of this key; nullopt: it does not exist.
-  [[nodiscard]] std::optional<Policy> Find(const std::string& key) const EXCLUDES(mutex_);
+  /// The policy of this name in PolicyChanges; nullopt: it does not exist.
+  [[nodiscard]] std::optional<Policy> Find(const std::string& name) const EXCLUDES(mutex_);
   /// Notes that the policy's user is told this. False if they have been told it already.
-  [[nodiscard]] bool IsNews(const std::string& key, const std::string& message) EXCLUDES(mutex_);
+  [[nodiscard]] bool IsNews(const std::string& name, const std::string& message) EXCLUDES(mutex_);
   /// How many policies no backend enforces.
   [[nodiscard]] size_t CountNotEnforced() const EXCLUDES(mutex_);
 
@@ -66,17 +70,8 @@ class NetworkPolicies : public watcher::EventConsumer {
   const Enforced enforced_;
   const Wake wake_;
   mutable Mutex mutex_;
-  std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by key
+  std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by name in PolicyChanges
   bool has_told_of_old_ GUARDED_BY(mutex_) = false;
 };
-
-/// The key of a policy, whose name is as in PolicyChanges.
-[[nodiscard]] std::string PolicyKeyOf(const std::string& name);
-
-/// The name in PolicyChanges of the policy of such a key.
-[[nodiscard]] std::string PolicyNameIn(const std::string& key);
-
-/// Whether the key is a policy's. No pod's key begins so, and no node's.
-[[nodiscard]] bool IsPolicyKey(const std::string& key);
 
 }  // namespace kuryr::controller

@@ -37,7 +37,7 @@ struct KnownNode {
   [[nodiscard]] bool IsToBePlanned() const noexcept { return node != nullptr; }
 };
 
-/// The cluster's nodes and the plans of their management ports, by NodeKeyOf. Watched with
+/// The cluster's nodes and the plans of their management ports, by Key::object. Watched with
 /// [node_network] enabled. A new backend hears of every plan. Thread-safe.
 class NodeStore : public OwnerStore<KnownNode> {
  public:
@@ -52,7 +52,7 @@ class NodeStore : public OwnerStore<KnownNode> {
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
   /// The VIFs of the node's plan. Empty: it has none yet; then `asker` is woken when it has.
-  [[nodiscard]] std::vector<vif::PodVif> PlanOf(const std::string& name, const std::string& asker)
+  [[nodiscard]] std::vector<vif::PodVif> PlanOf(const std::string& name, const Key& asker)
       EXCLUDES(mutex_);
 
   /// Whether a node has networks of its own (spec.podCIDRs).

@@ -4,7 +4,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/json.h"
@@ -23,8 +22,6 @@ constexpr std::array kOthersLabels = {"service.kubernetes.io/service-proxy-name"
 constexpr int64_t kAffinitySeconds = 10'800;
 /// An Event may go after an hour, so a problem that lasts is news again after half of it.
 constexpr std::chrono::minutes kAgain{30};
-/// A namespace's name has no colon.
-constexpr std::string_view kServicePrefix = "service:";
 
 int64_t NumberAt(const json& object, const char* key, int64_t otherwise) {
   const json& number = MemberAt(object, key);
@@ -287,7 +284,7 @@ Service Services::ServiceOf(const Known& known) const {
 void Services::Balance(const std::string& name, const Service& service) {
   if (balancer_ == nullptr) return;
   balancer_->Balance(name, service);
-  if (balancer_->WhyNotBalanced(name)) wake_(ServiceKeyOf(name));
+  if (balancer_->WhyNotBalanced(name)) wake_({kKind, name});
 }
 
 void Services::Tell(const std::string& key) {
@@ -320,13 +317,6 @@ std::optional<std::string> Services::UidForNews(const std::string& name,
   known->second.told = message;
   known->second.told_at = now;
   return known->second.uid;
-}
-
-std::string ServiceKeyOf(const std::string& name) { return std::string(kServicePrefix) + name; }
-
-std::optional<std::string> ServiceNameIn(const std::string& key) {
-  if (!key.starts_with(kServicePrefix)) return std::nullopt;
-  return key.substr(kServicePrefix.size());
 }
 
 }  // namespace kuryr::controller

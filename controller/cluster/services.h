@@ -6,12 +6,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/ip.h"
 #include "base/thread_annotations.h"
 #include "controller/backends/facets.h"
+#include "controller/kinds/key.h"
 #include "controller/plan/service.h"
 #include "watcher/event_pipeline.h"
 
@@ -23,8 +25,9 @@ namespace kuryr::controller {
 /// (k8s.io/api core/v1, discovery/v1)
 class Services : public watcher::EventConsumer {
  public:
-  using Wake = std::function<void(const std::string& key)>;
   using Clock = std::chrono::steady_clock;
+
+  static constexpr std::string_view kKind = "service";  ///< of their keys
 
   /// Wakes the key of a Service that its backend does not balance.
   explicit Services(Wake wake) : wake_(std::move(wake)) {}
@@ -119,10 +122,5 @@ class Services : public watcher::EventConsumer {
   std::map<std::string, Known> services_ GUARDED_BY(mutex_);  ///< by NAMESPACE/NAME
   std::map<std::string, Slice> slices_ GUARDED_BY(mutex_);    ///< by version and NAMESPACE/NAME
 };
-
-/// The key of the Service NAMESPACE/NAME. No pod's key is one, and no node's.
-[[nodiscard]] std::string ServiceKeyOf(const std::string& name);
-/// NAMESPACE/NAME in such a key; nullopt: it is another's key.
-[[nodiscard]] std::optional<std::string> ServiceNameIn(const std::string& key);
 
 }  // namespace kuryr::controller

@@ -9,6 +9,7 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
+#include "controller/kinds/key.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
@@ -27,7 +28,6 @@ template <typename Entry>
 class OwnerStore : public watcher::EventConsumer {
  public:
   using Known = Entry;
-  using Wake = std::function<void(const std::string& key)>;
 
   explicit OwnerStore(Wake wake) : wake_(std::move(wake)) {}
 

@@ -47,7 +47,7 @@ void PodStore::StartTelling(Backend& backend, const PlanPlaces& places) {
       known.port = port;
     }
     JudgePort(backend, places, known);
-    wake_(key);
+    wake_({Key::kPod, key});
   }
   for (auto& [key, known] : known_) TellRest(known);
 }
@@ -66,11 +66,11 @@ void PodStore::TellRest(Known& known) {
 }
 
 void PodStore::Handle(const watcher::WatchEvent& event) {
-  const std::string key = KeyOf(event.name_space, event.name);
+  const Key key = Key::OfPod(event.name_space, event.name);
   if (event.kind != "Pod") {
     HandlePort(event);
   } else if (event.type != watcher::EventType::kDeleted &&
-             IsAt(Find(key), event.uid, event.resource_version)) {
+             IsAt(Find(key.object), event.uid, event.resource_version)) {
     return;  // This process wrote it; its round went on with the answer.
   } else {
     HandlePod(event);

@@ -18,13 +18,13 @@ class NodeReconciler {
       : parts_(parts), writer_(writer), round_(parts, writer) {}
 
   /// Throws what Writer does, where the same round is to come again.
-  void Round(const std::string& key);
+  void Round(const Key& key);
 
  private:
-  void Plan(const std::string& key, const OwningNode& node);
+  void Plan(const Key& key, const OwningNode& node);
   /// Whether to wait for the node's own networks; its key then comes again. kube-controller-manager
   /// writes them some time after the Node is made. PlanError kRetry if they do not come.
-  [[nodiscard]] bool AwaitsNetworks(const std::string& key, const OwningNode& node);
+  [[nodiscard]] bool AwaitsNetworks(const Key& key, const OwningNode& node);
 
   const RoundParts parts_;
   Writer& writer_;

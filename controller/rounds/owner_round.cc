@@ -32,8 +32,7 @@ std::string WhyForbidden(const Owner& owner, const watcher::ApiError& error) {
 
 }  // namespace
 
-void OwnerRound::Try(const std::string& key, const Owner& owner,
-                     const std::function<void()>& look) {
+void OwnerRound::Try(const Key& key, const Owner& owner, const std::function<void()>& look) {
   try {
     look();
   } catch (const PlanError& e) {
@@ -57,7 +56,7 @@ bool OwnerRound::Activate(const Owner& owner, std::vector<vif::PodVif>& vifs) {
   return is_active;
 }
 
-void OwnerRound::Retry(const std::string& key, const PlanError& error) {
+void OwnerRound::Retry(const Key& key, const PlanError& error) {
   if (error.retry_after()) {
     parts_.queue.AddAfter(key, *error.retry_after());
   } else if (error.kind() == PlanError::Kind::kRefused) {

@@ -11,14 +11,14 @@
 #include "controller/owners/writer.h"
 #include "controller/rounds/reporter.h"
 #include "controller/rounds/round_metrics.h"
-#include "service/work_queue.h"
+#include "controller/rounds/workers.h"
 
 namespace kuryr::controller {
 
 /// The parts that the rounds of all owners share. All borrowed.
 struct RoundParts {
   Backend& backend;
-  service::WorkQueue& queue;
+  RoundQueue& queue;
   Reporter& reporter;
   RoundMetrics& metrics;
   NodeStore& nodes;
@@ -37,10 +37,10 @@ class OwnerRound {
 
   /// Releases the deleted owners of this key. The key comes again while the backend works on it.
   template <typename Store>
-  void ReleaseGone(Store& store, const std::string& key, const std::vector<std::string>& gone) {
+  void ReleaseGone(Store& store, const Key& key, const std::vector<std::string>& gone) {
     for (const std::string& uid : gone) {
       if (parts_.backend.Release(uid)) {
-        store.ForgetGone(key, uid);
+        store.ForgetGone(key.object, uid);
       } else {
         parts_.queue.AddRateLimited(key);
       }
@@ -50,14 +50,14 @@ class OwnerRound {
   /// Calls `look`, which looks at the owner. Reports why the owner gets no plan, and has the key
   /// come again when asking again may help. Throws what Writer does, where the round is to come
   /// again at once.
-  void Try(const std::string& key, const Owner& owner, const std::function<void()>& look);
+  void Try(const Key& key, const Owner& owner, const std::function<void()>& look);
 
   /// Marks the VIFs active if traffic may pass through them. False: it may not yet, and the backend
   /// wakes the owner.
   bool Activate(const Owner& owner, std::vector<vif::PodVif>& vifs);
 
  private:
-  void Retry(const std::string& key, const PlanError& error);
+  void Retry(const Key& key, const PlanError& error);
 
   const RoundParts parts_;
   Writer& writer_;

@@ -72,23 +72,23 @@ bool SaysPorts(const PlanState& plan, const std::vector<vif::PodVif>& vifs) {
 
 }  // namespace
 
-void Reconciler::Round(const std::string& key) {
-  const KnownPod known = shared_.store.Find(key);
+void Reconciler::Round(const Key& key) {
+  const KnownPod known = shared_.store.Find(key.object);
   round_.ReleaseGone(shared_.store, key, known.gone);
   if (!known.pod) {
-    shared_.reporter.Clear(key);
+    shared_.reporter.Clear(key.object);
     if (known.port && known.port->ours) DeleteOrphan(key, *known.port);
     return;
   }
   round_.Try(key, known.pod->owner(), [&] { RoundOf(key, known); });
 }
 
-void Reconciler::RoundOf(const std::string& key, const KnownPod& known) {
+void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (HasLeftFinalizer(known)) ClearPlan(known, writer_);
   if (!NeedsPlan(pod)) {
-    const bool waited = shared_.reporter.Clear(key) && !plan.present;
+    const bool waited = shared_.reporter.Clear(key.object) && !plan.present;
     if (HasOurs(known) && IsDone(pod)) return Release(known);
     // Pods that wait for its place get it. A plan that it may run with stays until its finalizer
     // goes.
@@ -124,18 +124,18 @@ bool Reconciler::Refuse(const KnownPod& known) {
   return false;
 }
 
-void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
+void Reconciler::ReportLost(const Key& key, const PodFacts& pod) {
   const auto* losses = shared_.backend.facets().losses;
   const auto lost = losses == nullptr ? std::nullopt : losses->FindLost(pod.owner());
   if (lost) {
     shared_.reporter.Report(pod.owner(), kPortLost, *lost, writer_);
   } else {
-    shared_.reporter.Clear(key);
+    shared_.reporter.Clear(key.object);
   }
 }
 
 /// Another pod that yields does so in a round of its own.
-std::string Reconciler::Settle(const std::string& key, const KnownPod& known) {
+std::string Reconciler::Settle(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   const auto* keeper = shared_.backend.facets().addresses;
@@ -143,8 +143,8 @@ std::string Reconciler::Settle(const std::string& key, const KnownPod& known) {
   std::string problem = MismatchOf(known);
   bool yields = false;
   for (const Owner& rival : keeper->Rivals(pod.owner(), plan.kept.vifs())) {
-    const std::string other_key = KeyOf(rival);
-    const KnownPod other = shared_.store.Find(other_key);
+    const Key other_key = Key::Of(rival);
+    const KnownPod other = shared_.store.Find(other_key.object);
     const bool is_pod = other.pod && other.pod->uid == rival.id;
     if (is_pod && GoesBefore(pod, *other.pod) && MayYield(other)) {
       shared_.queue.Add(other_key);
@@ -160,7 +160,7 @@ std::string Reconciler::Settle(const std::string& key, const KnownPod& known) {
   return yields && Replan(key, known) ? "" : problem;
 }
 
-bool Reconciler::Replan(const std::string& key, const KnownPod& known) {
+bool Reconciler::Replan(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   std::optional<PlanRequest> request = RequestOf(key, pod);
@@ -190,8 +190,7 @@ bool Reconciler::Replan(const std::string& key, const KnownPod& known) {
   return true;
 }
 
-std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const std::string& key,
-                                                            const PodFacts& pod,
+std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const Key& key, const PodFacts& pod,
                                                             const PlanRequest& request) {
   auto vifs = Reserve(request);
   if (!vifs) return std::nullopt;
@@ -202,7 +201,7 @@ std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const std::string& k
   return vifs;
 }
 
-bool Reconciler::Change(const std::string& key, const KnownPod& known) {
+bool Reconciler::Change(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (!plan.ours || !sink_->Holds(known)) return false;
@@ -229,7 +228,7 @@ bool Reconciler::Change(const std::string& key, const KnownPod& known) {
     return true;
   }
   sink_->Replace(known, *vifs, former);
-  shared_.reporter.Clear(key);
+  shared_.reporter.Clear(key.object);
   shared_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
                         "its networks have changed: " + change.ToString(), writer_);
   return true;
@@ -237,7 +236,7 @@ bool Reconciler::Change(const std::string& key, const KnownPod& known) {
 
 /// Takes the addresses from the object first, then from the backend: until then, a node may read
 /// them.
-bool Reconciler::ReleaseRemoved(const std::string& key, const KnownPod& known) {
+bool Reconciler::ReleaseRemoved(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   auto* releaser = shared_.backend.facets().interfaces;
@@ -259,7 +258,7 @@ bool Reconciler::ReleaseRemoved(const std::string& key, const KnownPod& known) {
   return true;
 }
 
-void Reconciler::Plan(const std::string& key, const KnownPod& known) {
+void Reconciler::Plan(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   std::optional<PlanRequest> request = RequestOf(key, pod);
@@ -278,7 +277,7 @@ void Reconciler::Plan(const std::string& key, const KnownPod& known) {
   if (!is_first && !active && SaysPorts(plan, *vifs)) return;
   MoveDefaultRoute(*vifs);
   Write(known, *vifs);
-  shared_.reporter.Clear(key);
+  shared_.reporter.Clear(key.object);
   if (is_lost) {
     shared_.reporter.Tell(
         pod.owner(), "KuryrPlanRestored",
@@ -288,7 +287,7 @@ void Reconciler::Plan(const std::string& key, const KnownPod& known) {
   if (is_first) shared_.metrics.CountPlanned(Clock::now() - pod.seen);
   if (active) shared_.metrics.CountActive(Clock::now() - pod.seen);
   Log(LogLevel::kDebug, "pod planned",
-      {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
+      {{"pod", key.object}, {"node", pod.node}, {"active", active ? "true" : "false"}});
 }
 
 /// A refused plan is replaced as a whole.
@@ -297,7 +296,7 @@ void Reconciler::Write(const KnownPod& known, const std::vector<vif::PodVif>& vi
   sink_->Write(known, vifs);
 }
 
-std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::string& key,
+std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const Key& key,
                                                                    const PodFacts& pod,
                                                                    PlanRequest& request) {
   AskForTheSame(pod, view_.GetPod(pod.name_space, pod.name), request);
@@ -315,7 +314,7 @@ std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::st
   }
 }
 
-std::optional<PlanRequest> Reconciler::RequestOf(const std::string& key, const PodFacts& pod) {
+std::optional<PlanRequest> Reconciler::RequestOf(const Key& key, const PodFacts& pod) {
   std::optional<Scope> scope = Scope();
   if (shared_.needs.scopes) scope = shared_.namespaces.Find(pod.name_space, key);
   if (!scope) return std::nullopt;
@@ -338,7 +337,7 @@ std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PlanRequest& r
   }
 }
 
-std::vector<vif::PodVif> Reconciler::PlanOfNode(const std::string& key, const PodFacts& pod) {
+std::vector<vif::PodVif> Reconciler::PlanOfNode(const Key& key, const PodFacts& pod) {
   std::vector<vif::PodVif> vifs = shared_.nodes.PlanOf(pod.node, key);
   if (!vifs.empty()) return vifs;
   throw PlanError(PlanError::Kind::kRetry,
@@ -347,7 +346,7 @@ std::vector<vif::PodVif> Reconciler::PlanOfNode(const std::string& key, const Po
                   kNodePlanAgain);
 }
 
-std::vector<IpNetwork> Reconciler::NetworksOfNode(const std::string& key, const PodFacts& pod) {
+std::vector<IpNetwork> Reconciler::NetworksOfNode(const Key& key, const PodFacts& pod) {
   std::vector<IpNetwork> networks;
   if (shared_.needs.management_networks) {
     for (const vif::PodVif& vif : PlanOfNode(key, pod)) {
@@ -360,7 +359,7 @@ std::vector<IpNetwork> Reconciler::NetworksOfNode(const std::string& key, const 
   return networks;
 }
 
-void Reconciler::AddServiceRoutes(const std::string& key, const PodFacts& pod,
+void Reconciler::AddServiceRoutes(const Key& key, const PodFacts& pod,
                                   std::vector<vif::PodVif>& vifs) {
   if (shared_.node_network.enabled && !shared_.needs.services)
     RouteServices(vifs, PlanOfNode(key, pod), shared_.service_cidrs.All());
@@ -385,7 +384,7 @@ void Reconciler::Release(const KnownPod& known) {
   ClearPlan(known, writer_);
   shared_.metrics.CountReleased();
   if (!shared_.backend.Release(pod.uid))
-    shared_.queue.AddRateLimited(KeyOf(pod.name_space, pod.name));
+    shared_.queue.AddRateLimited(Key::OfPod(pod.name_space, pod.name));
 }
 
 /// A running pod is asked about only when it is deleted: kuryr-kubernetes may have planned
@@ -401,14 +400,14 @@ bool Reconciler::IsDone(const PodFacts& pod) {
   const Awaited awaited = AwaitedBy(pod);
   if (awaited != Awaited::kContainers) return awaited == Awaited::kNothing;
   if (view_.IsNodeGone(pod.node)) return true;
-  shared_.queue.AddAfter(KeyOf(pod.name_space, pod.name), kNodeAgain);
+  shared_.queue.AddAfter(Key::OfPod(pod.name_space, pod.name), kNodeAgain);
   return false;
 }
 
-void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
-  const size_t slash = key.find('/');
-  const std::string name_space = key.substr(0, slash);
-  const std::string name = key.substr(slash + 1);
+void Reconciler::DeleteOrphan(const Key& key, const PortFacts& port) {
+  const size_t slash = key.object.find('/');
+  const std::string name_space = key.object.substr(0, slash);
+  const std::string name = key.object.substr(slash + 1);
   try {
     const nlohmann::json pod = view_.GetPod(name_space, name);
     if (StringAt(pod.at("metadata"), "uid") == port.pod_uid) return;  // Not heard of yet.

@@ -6,19 +6,22 @@
 #include <thread>
 #include <vector>
 
+#include "controller/kinds/key.h"
 #include "service/work_queue.h"
 
 namespace kuryr::controller {
+
+using RoundQueue = service::BasicWorkQueue<Key>;
 
 /// Threads that take keys from a queue, and run a round for each key. They log an exception of a
 /// round, and queue the key again: after the API server's Retry-After, at most two minutes, or else
 /// rate limited. Not thread-safe.
 class Workers {
  public:
-  using Round = std::function<void(const std::string& key)>;
+  using Round = std::function<void(const Key& key)>;
 
   /// Borrows the queue. `make_round` is called once for each thread, from the caller's.
-  Workers(service::WorkQueue& queue, size_t count, const std::function<Round()>& make_round);
+  Workers(RoundQueue& queue, size_t count, const std::function<Round()>& make_round);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers() { Stop(); }
@@ -28,9 +31,9 @@ class Workers {
 
  private:
   void Work(const Round& round);
-  void Try(const Round& round, const std::string& key);
+  void Try(const Round& round, const Key& key);
 
-  service::WorkQueue& queue_;
+  RoundQueue& queue_;
   std::vector<std::jthread> threads_;
 };
 

@@ -52,7 +52,7 @@ class CompiledPoliciesTest : public ::testing::Test {
 
   std::vector<std::string> woken_;
   CompiledPolicies policies_{{.multi = true, .admins = true},
-                             [this](const std::string& key) { woken_.push_back(key); }};
+                             [this](const Key& key) { woken_.push_back(key.ToString()); }};
   Enforcer enforcer_;
   const json namespace_ = {{"kind", "Namespace"}, {"metadata", {{"name", "team"}}}};
   const json pod_ = json::parse(R"({"kind": "Pod", "metadata": {"namespace": "team", "name": "a",

@@ -123,8 +123,8 @@ class Tenant {
   }
 
   PoolBackend backend_;
-  NetworkAttachments attachments_{[](const std::string&) {}};
-  IpamClaims claims_{[](const std::string&) {}};
+  NetworkAttachments attachments_{[](const Key&) {}};
+  IpamClaims claims_{[](const Key&) {}};
 };
 
 bool MayHave(const IpAddress& address) {

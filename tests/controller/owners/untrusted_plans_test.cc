@@ -168,7 +168,7 @@ class HeedOthersTest : public UntrustedPlansTest {
 
   int version_ = 0;
   std::unique_ptr<controller::pools::PoolBackend> backend_;
-  controller::PodStore store_{{}, [](const std::string&) {}};
+  controller::PodStore store_{{}, [](const controller::Key&) {}};
 };
 
 TEST_F(HeedOthersTest, OneAddressForEachInterfaceIsKept) {

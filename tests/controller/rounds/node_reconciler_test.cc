@@ -74,14 +74,14 @@ class NodeReconcilerTest : public ::testing::Test {
                     .needs = {},
                     .ask_for_absent = [] {}},
                    writer_)
-        .Round("/node1");
+        .Round(Key::OfNode("node1"));
   }
 
   test::Cluster cluster_;
   RecordingBackend backend_;
-  NodeStore nodes_{[](const std::string&) {}};
-  PodStore pods_{{}, [](const std::string&) {}};
-  service::WorkQueue queue_;
+  NodeStore nodes_{[](const Key&) {}};
+  PodStore pods_{{}, [](const Key&) {}};
+  RoundQueue queue_;
   Reporter reporter_{true};
   RoundMetrics metrics_;
   const NodeNetworkOptions options_;

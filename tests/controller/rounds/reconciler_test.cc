@@ -61,8 +61,8 @@ class ReconcilerTest : public ::testing::Test {
     store_.Handle(
         watcher::MakeEvent(watcher::EventType::kModified, client_.Get(PodPath("default", "a"))));
   }
-  void Round(const std::string& key = "default/a") {
-    Reconciler(shared_, writer_, view_).Round(key);
+  void Round(const std::string& pod = "a") {
+    Reconciler(shared_, writer_, view_).Round(Key::OfPod("default", pod));
   }
   [[nodiscard]] std::string Annotation() {
     return client_.Get(PodPath("default", "a"))
@@ -79,15 +79,15 @@ class ReconcilerTest : public ::testing::Test {
   const std::string groups_ = "9ebc225a-aa2a-44fa-9a71-0a1e1e0c9adf";
   test::Cluster cluster_;
   OneVifBackend backend_;
-  PodStore store_{{}, [](const std::string&) {}};
-  service::WorkQueue queue_;
+  PodStore store_{{}, [](const Key&) {}};
+  RoundQueue queue_;
   Reporter reporter_{true};
   RoundMetrics metrics_;
   Nodes nodes_;
-  NetworkAttachments attachments_{[](const std::string&) {}};
-  IpamClaims claims_{[](const std::string&) {}};
-  Namespaces namespaces_{[this](const std::string& key) { queue_.Add(key); }};
-  NodeStore node_store_{[](const std::string&) {}};
+  NetworkAttachments attachments_{[](const Key&) {}};
+  IpamClaims claims_{[](const Key&) {}};
+  Namespaces namespaces_{[this](const Key& key) { queue_.Add(key); }};
+  NodeStore node_store_{[](const Key&) {}};
   NodeNetworkOptions node_network_;
   ServiceCidrs service_cidrs_{{}};
   Reconciler::Shared shared_{{.backend = backend_,
@@ -170,7 +170,7 @@ TEST_F(ReconcilerTest, PodWhoseNamespaceIsNotHeardOfYetWaitsForIt) {
       watcher::EventType::kAdded,
       {{"kind", "Namespace"}, {"metadata", {{"name", "default"}, {"uid", "uid-of-default"}}}}));
 
-  EXPECT_EQ(queue_.Get()->key, "default/a");
+  EXPECT_EQ(queue_.Get()->key, Key::OfPod("default", "a"));
   Round();
   ASSERT_THAT(backend_.asked_, SizeIs(1));
   EXPECT_EQ(backend_.asked_[0].scope.id, "uid-of-default");
@@ -198,12 +198,12 @@ TEST_F(ReconcilerTest, KuryrPortOfAPodThatIsNotHeardOfYetStays) {
   store_.Handle(watcher::MakeEvent(watcher::EventType::kAdded, port));
   const std::string path = PortsPath("default") + "/b";
 
-  Round("default/b");
+  Round("b");
 
   EXPECT_EQ(client_.Get(path).at("metadata").at("uid"), port.at("metadata").at("uid"));
   cluster_.api().Delete("pods", "default", "b");
   cluster_.CreatePod("b");
-  Round("default/b");
+  Round("b");
   EXPECT_THROW((void)client_.Get(path), watcher::ApiError) << "it is of an earlier pod";
 }
 
