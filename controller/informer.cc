@@ -35,34 +35,24 @@ Informer::Informer(const Config& config)
       claims_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       namespaces_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       nodes_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      policies_(
-          {.policies = config.backend->needs().policies || config.backend->needs().node_policies,
-           .admins =
-               config.backend->needs().admin_policies || config.backend->needs().node_policies,
-           .decodes = config.backend->needs().node_policies,
-           .multi = config.backend->needs().multi_policies},
-          [this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      compiled_policies_({.multi = config.backend->needs().multi_policies,
-                          .admins = config.backend->needs().admin_policies},
-                         [this](const Key& key)
-                             KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      policies_(config.backend->needs(),
+                [this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       services_([this](const Key& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       service_cidrs_(config.node_network.service_cidrs),
       changes_({.take = [this](const watcher::WatchEvent& event) { pipeline_.Handle(event); },
                 .tell = [this](const std::string& lane)
                             KURYR_TSA(requires_capability(mutex_)) { Wake({kLane, lane}); },
-                .take_peers = [this] { return compiled_policies_.TakeWork(); }}),
+                .take_peers = [this] { return policies_.TakeWork(); }}),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   const BackendNeeds needs = config.backend->needs();
   // A pod's policies are known before its plan is made.
-  if (needs.policies) pipeline_.Register(compiled_policies_);
+  pipeline_.Register(policies_);
   pipeline_.Register(pods_);
   pipeline_.Register(attachments_);
   pipeline_.Register(claims_);
   pipeline_.Register(namespaces_);
   if (config.node_network.enabled) pipeline_.Register(nodes_);
-  pipeline_.Register(policies_);
   pipeline_.Register(services_);
   pipeline_.Register(service_cidrs_);
   Watch("/api/v1/pods", WatchMode::kSet);
@@ -171,12 +161,11 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   ServerSharer* const sharer = leader->backend.facets().sharer;
   if (sharer != nullptr && !uid.empty()) sharer->SetClusterUid(uid);
   // Before pods, or a pod's port would be written without its policies.
-  compiled_policies_.StartTelling(leader->backend.facets().policies);
+  policies_.StartTelling(leader->backend.facets().policies);
   nodes_.StartTelling(leader->backend);
   pods_.StartTelling(leader->backend, leader->places);
   claims_.StartKeeping(leader->backend);
   namespaces_.StartTelling(leader->backend);
-  policies_.StartTelling();
   services_.StartTelling(leader->backend.facets().services);
   leader->begin();
 }
@@ -190,7 +179,7 @@ void Informer::Follow(const Backend& backend) {
 /// The stores know all that the API server has told, or the next leader would not.
 void Informer::EndLeader() {
   leader_.reset();
-  compiled_policies_.StopTelling();
+  policies_.StopTelling();
   nodes_.StopTelling();
   pods_.StopTelling();
   claims_.StopKeeping();

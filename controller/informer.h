@@ -12,13 +12,12 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
-#include "controller/cluster/compiled_policies.h"
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
-#include "controller/cluster/network_policies.h"
 #include "controller/cluster/node_store.h"
 #include "controller/cluster/paced_changes.h"
+#include "controller/cluster/policies.h"
 #include "controller/cluster/service_cidrs.h"
 #include "controller/cluster/services.h"
 #include "controller/config.h"
@@ -77,12 +76,9 @@ class Informer : private watcher::EventHandler {
   [[nodiscard]] IpamClaims& claims() noexcept { return claims_; }
   [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
   [[nodiscard]] NodeStore& nodes() noexcept { return nodes_; }
-  [[nodiscard]] NetworkPolicies& policies() noexcept { return policies_; }
+  [[nodiscard]] Policies& policies() noexcept { return policies_; }
   [[nodiscard]] Services& services() noexcept { return services_; }
   [[nodiscard]] const ServiceCidrs& service_cidrs() const noexcept { return service_cidrs_; }
-  [[nodiscard]] const CompiledPolicies& compiled_policies() const noexcept {
-    return compiled_policies_;
-  }
 
  private:
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -103,8 +99,7 @@ class Informer : private watcher::EventHandler {
   IpamClaims claims_;
   Namespaces namespaces_;
   NodeStore nodes_;
-  NetworkPolicies policies_;
-  CompiledPolicies compiled_policies_;
+  Policies policies_;
   Services services_;
   ServiceCidrs service_cidrs_;
   watcher::EventPipeline pipeline_;

@@ -12,8 +12,6 @@
 namespace kuryr::controller {
 namespace {
 
-constexpr const char* kNotEnforced =
-    "kuryr-controller enforces no policy of this kind: the network lets through what it forbids";
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
 
 }  // namespace
@@ -52,40 +50,23 @@ struct Leading::Worker {
   Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, Nodes& nodes,
          const Reconciler::Shared& shared, Informer& known)
       : informer(known),
-        enforcer(shared.needs.policies ? shared.backend.facets().policies : nullptr),
         balancer(shared.needs.services ? shared.backend.facets().services : nullptr),
         reporter(shared.reporter),
         api(std::move(client)),
         writer(*api, shared.store, may_write),
         view(*api, nodes),
         reconciler(shared, writer, view),
-        node_reconciler(shared, writer) {}
+        node_reconciler(shared, writer),
+        policy_round(known.policies(),
+                     shared.needs.policies ? shared.backend.facets().policies : nullptr,
+                     shared.reporter, writer) {}
 
   void Round(const Key& key) {
     if (key.kind == Key::kPod) return reconciler.Round(key);
     if (key.kind == Key::kNode) return node_reconciler.Round(key);
-    if (key.kind == NetworkPolicies::kKind) return TellOfPolicy(key.object);
+    if (key.kind == Policies::kKind) return policy_round.Round(key);
     if (key.kind == Services::kKind) return TellOfService(key.object);
     TellOfWaiting(key.object);
-  }
-
-  void TellOfPolicy(const std::string& name) {
-    const auto policy = informer.policies().Find(name);
-    if (!policy) return;
-    const auto tell = [&](const char* reason, const std::string& message) {
-      if (!informer.policies().IsNews(name, message)) return;
-      reporter.TellOf({.name_space = policy->name_space,
-                       .name = policy->name,
-                       .uid = policy->uid,
-                       .kind = policy->kind,
-                       .api_version = policy->api_version},
-                      reason, message, writer);
-    };
-    if (!policy->is_enforced) return tell("KuryrPolicyNotEnforced", kNotEnforced);
-    const std::string error = informer.compiled_policies().ErrorOf(name).value_or(policy->problem);
-    if (!error.empty()) tell("KuryrPolicyNotUnderstood", "allows less than it says: " + error);
-    const auto refusal = enforcer == nullptr ? std::nullopt : enforcer->FindRefusal(name);
-    if (refusal) tell("KuryrPolicyRefused", "not all of it is enforced yet: " + *refusal);
   }
 
   void TellOfService(const std::string& name) {
@@ -119,7 +100,6 @@ struct Leading::Worker {
   }
 
   Informer& informer;
-  const PolicyEnforcer* const enforcer;   ///< null: the backend enforces no policy
   const ServiceBalancer* const balancer;  ///< null: kube-proxy's rules serve pods
   Reporter& reporter;
   std::shared_ptr<watcher::ApiClient> api;
@@ -127,6 +107,7 @@ struct Leading::Worker {
   ClusterView view;
   Reconciler reconciler;
   NodeReconciler node_reconciler;
+  PolicyRound policy_round;
 };
 
 Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
@@ -144,7 +125,7 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
            .find_machine =
                [this](const std::string& node) { return FindMachine(node, node_asker_); },
            .wake_policy =
-               [this](const std::string& name) { queue_.Add({NetworkPolicies::kKind, name}); }})) {
+               [this](const std::string& name) { queue_.Add({Policies::kKind, name}); }})) {
   parts_.informer.Lead({.backend = *backend_,
                         .places = PlacesOf(parts_.config, sink_),
                         .wake = [this](const Key& key) { queue_.Add(key); },

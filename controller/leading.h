@@ -10,6 +10,7 @@
 #include "controller/config.h"
 #include "controller/informer.h"
 #include "controller/rounds/node_reconciler.h"
+#include "controller/rounds/policy_round.h"
 #include "controller/rounds/reconciler.h"
 #include "controller/rounds/reporter.h"
 #include "controller/rounds/round_metrics.h"

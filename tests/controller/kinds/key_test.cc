@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/cluster/network_policies.h"
+#include "controller/cluster/policies.h"
 #include "controller/cluster/services.h"
 
 namespace kuryr::controller {
@@ -11,7 +11,7 @@ namespace {
 TEST(KeyTest, OwnersAreLoggedByTheirNamesAndOthersWithTheirKinds) {
   EXPECT_EQ(Key::OfPod("team", "web").ToString(), "team/web");
   EXPECT_EQ(Key::OfNode("node1").ToString(), "/node1");
-  EXPECT_EQ((Key{NetworkPolicies::kKind, "team/deny"}).ToString(), "networkpolicy:team/deny");
+  EXPECT_EQ((Key{Policies::kKind, "team/deny"}).ToString(), "networkpolicy:team/deny");
   EXPECT_EQ((Key{Services::kKind, "team/web"}).ToString(), "service:team/web");
 }
 

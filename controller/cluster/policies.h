@@ -2,7 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,34 +11,31 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
+#include "controller/backends/backend_factory.h"
 #include "controller/kinds/key.h"
+#include "policy/policy_compiler.h"
+#include "policy/policy_verdicts.h"
+#include "policy/policy_work.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
 
-inline constexpr const char* kMultiPolicy = "MultiNetworkPolicy";
-
-/// The cluster's NetworkPolicies, MultiNetworkPolicies and admins' policies. Each one wakes its key
-/// when it comes, and at each change if a backend enforces it. An Event then tells its user the
-/// part that is not enforced. Thread-safe.
-class NetworkPolicies : public watcher::EventConsumer {
+/// The cluster's NetworkPolicies, MultiNetworkPolicies and admins' policies. For a backend that
+/// enforces a kind of them, they are compiled to sets of the cluster's pods. A policy wakes its key
+/// when it comes, and then when it changes or has another problem, if it is enforced. Thread-safe.
+class Policies : public watcher::EventConsumer {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// Of keys whose objects are the policies' names in PolicyChanges.
   static constexpr std::string_view kKind = "networkpolicy";
 
-  /// The kinds that a backend enforces.
-  struct Enforced {
-    bool policies = false;  ///< NetworkPolicies
-    bool admins = false;    ///< admins' policies
-    bool decodes = false;   ///< Policy::problem is wanted of them, as nobody compiles them here
-    bool multi = false;     ///< MultiNetworkPolicies
-  };
-  NetworkPolicies(Enforced enforced, Wake wake) : enforced_(enforced), wake_(std::move(wake)) {}
+  Policies(BackendNeeds needs, Wake wake) : needs_(std::move(needs)), wake_(std::move(wake)) {}
 
-  /// Wakes the keys of all policies that are known, and of later ones.
-  void StartTelling() EXCLUDES(mutex_);
+  /// Tells `enforcer` of all policies and pods, and of each later change. The caller has read all
+  /// policies, namespaces and pods. `enforcer` is borrowed, and may be null. Wakes every key.
+  void StartTelling(PolicyEnforcer* enforcer) EXCLUDES(mutex_);
+  void StopTelling() EXCLUDES(mutex_);
 
   struct Policy {
     std::string kind;
@@ -47,7 +44,8 @@ class NetworkPolicies : public watcher::EventConsumer {
     std::string name;
     std::string uid;
     bool is_enforced = false;
-    std::string problem;                            ///< the field that is not understood, and why
+    /// The first field that is not understood, and why. The policy allows less than it says.
+    std::string problem;
     std::map<std::string, Clock::time_point> told;  ///< messages for its user, and when
   };
   /// An Event may go after an hour, so a problem that lasts is news again after half of it.
@@ -58,20 +56,28 @@ class NetworkPolicies : public watcher::EventConsumer {
   [[nodiscard]] bool IsNews(const std::string& name, const std::string& message) EXCLUDES(mutex_);
   /// How many policies no backend enforces.
   [[nodiscard]] size_t CountNotEnforced() const EXCLUDES(mutex_);
+  /// As PolicyWork::Take.
+  [[nodiscard]] uint64_t TakeWork() EXCLUDES(mutex_);
 
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
  private:
-  void OnPresent(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+  [[nodiscard]] bool IsCompiled(const std::string& kind) const;
   [[nodiscard]] bool IsEnforced(const std::string& kind) const;
-  void TellOfOld(const watcher::WatchEvent& event) REQUIRES(mutex_);
+  void Note(const watcher::WatchEvent& policy) REQUIRES(mutex_);
+  void Compile(const watcher::WatchEvent& event) REQUIRES(mutex_);
+  void WarnOfOld(const watcher::WatchEvent& policy) REQUIRES(mutex_);
 
-  const Enforced enforced_;
+  const BackendNeeds needs_;
   const Wake wake_;
   mutable Mutex mutex_;
+  PolicyEnforcer* enforcer_ GUARDED_BY(mutex_) = nullptr;
   std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by name in PolicyChanges
-  bool has_told_of_old_ GUARDED_BY(mutex_) = false;
+  policy::PolicyCompiler compiler_ GUARDED_BY(mutex_);
+  policy::PolicyVerdicts all_ GUARDED_BY(mutex_);
+  policy::PolicyWork work_ GUARDED_BY(mutex_);
+  bool has_warned_of_old_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace kuryr::controller
