@@ -12,27 +12,17 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
-#include "controller/cluster/ipam_claims.h"
-#include "controller/cluster/namespaces.h"
-#include "controller/cluster/network_attachments.h"
-#include "controller/cluster/node_store.h"
 #include "controller/cluster/paced_changes.h"
-#include "controller/cluster/policies.h"
-#include "controller/cluster/service_cidrs.h"
-#include "controller/cluster/services.h"
 #include "controller/config.h"
-#include "controller/owners/pod_store.h"
+#include "controller/kind_table.h"
 #include "watcher/event_pipeline.h"
 #include "watcher/watcher.h"
 
 namespace kuryr::controller {
 
-/// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
-/// NetworkAttachmentDefinitions, IPAMClaims, NetworkPolicies and MultiNetworkPolicies from its
-/// start on. It watches namespaces and Services where the backend asks for them. Where
-/// [node_network] is enabled, it watches nodes, and ServiceCIDRs if pods need routes. A backend
-/// that enforces policies gives no plan before namespaces and policies are known. While it leads,
-/// PacedChanges stands before all that takes events. Thread-safe.
+/// A controller's knowledge of the cluster, whether or not it leads: it watches the kinds of
+/// KindTable from its start on. While it leads, PacedChanges stands before all that takes events.
+/// Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.
@@ -64,26 +54,18 @@ class Informer : private watcher::EventHandler {
   /// Asks for resources that the API server did not have: they may exist now.
   void AskForAbsent() { watcher_.AskForAbsent(); }
 
-  /// Of keys whose objects are lanes: a change of the lane waits long.
+  /// The kind of keys whose objects are lanes: a change of the lane waits long.
   static constexpr std::string_view kLane = "waits";
   /// The lane's change that has waited longest.
   [[nodiscard]] std::optional<PacedChanges::Waiting> FindWaiting(const std::string& lane)
       EXCLUDES(mutex_);
   [[nodiscard]] PacedChanges::Figures paced() EXCLUDES(mutex_);
 
-  [[nodiscard]] PodStore& pods() noexcept { return pods_; }
-  [[nodiscard]] NetworkAttachments& attachments() noexcept { return attachments_; }
-  [[nodiscard]] IpamClaims& claims() noexcept { return claims_; }
-  [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
-  [[nodiscard]] NodeStore& nodes() noexcept { return nodes_; }
-  [[nodiscard]] Policies& policies() noexcept { return policies_; }
-  [[nodiscard]] Services& services() noexcept { return services_; }
-  [[nodiscard]] const ServiceCidrs& service_cidrs() const noexcept { return service_cidrs_; }
+  [[nodiscard]] KindTable& kinds() noexcept { return kinds_; }
 
  private:
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
-  void Watch(const char* path, watcher::WatchMode mode,
-             std::function<void(const std::exception& refusal)> on_forbidden = {});
+  void Watch(const WatchedPath& path);
   void Wake(const Key& key) REQUIRES(mutex_);
   void EndLeader() REQUIRES(mutex_);
   void PassDue(const std::stop_token& stop) EXCLUDES(mutex_);
@@ -94,14 +76,7 @@ class Informer : private watcher::EventHandler {
   std::shared_ptr<const Leader> next_ GUARDED_BY(mutex_);  ///< the stores catch up for this leader
   std::shared_ptr<const Leader> leader_
       GUARDED_BY(mutex_);  ///< null until the stores have caught up
-  PodStore pods_;
-  NetworkAttachments attachments_;
-  IpamClaims claims_;
-  Namespaces namespaces_;
-  NodeStore nodes_;
-  Policies policies_;
-  Services services_;
-  ServiceCidrs service_cidrs_;
+  KindTable kinds_;
   watcher::EventPipeline pipeline_;
   PacedChanges changes_ GUARDED_BY(mutex_);
   std::condition_variable_any kept_;  ///< `changes_` keeps one more

@@ -9,14 +9,11 @@
 #include "controller/cluster/nodes.h"
 #include "controller/config.h"
 #include "controller/informer.h"
-#include "controller/rounds/node_reconciler.h"
-#include "controller/rounds/policy_round.h"
-#include "controller/rounds/reconciler.h"
 #include "controller/rounds/reporter.h"
+#include "controller/rounds/round.h"
 #include "controller/rounds/round_metrics.h"
 #include "controller/rounds/workers.h"
 #include "service/metrics_text.h"
-#include "service/work_queue.h"
 #include "watcher/api_client.h"
 
 namespace kuryr::controller {
@@ -55,6 +52,7 @@ class Leading {
   void Begin() EXCLUDES(mutex_);
   /// BackendHooks::is_gone.
   [[nodiscard]] bool IsGone(const Owner& pod);
+  [[nodiscard]] RoundParts PartsOf(Writer& writer, ClusterView& view);
   [[nodiscard]] Workers::Round MakeRound() REQUIRES(mutex_);
 
   const Parts parts_;

@@ -92,13 +92,18 @@ bool IpamClaim::Has(std::vector<IpAddress> addresses) const {
   return own == addresses;
 }
 
-void IpamClaims::StartKeeping(Backend& backend) {
+std::vector<WatchedPath> IpamClaims::Paths() {
+  return {{.path = "/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims",
+           .forbidden = "ipamclaims, whose addresses others may get"}};
+}
+
+void IpamClaims::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
-  backend_ = &backend;
+  backend_ = &term.backend;
   for (const auto& [key, claim] : claims_) Keep(claim);
 }
 
-void IpamClaims::StopKeeping() {
+void IpamClaims::EndTerm() {
   const MutexLock lock(mutex_);
   backend_ = nullptr;
 }

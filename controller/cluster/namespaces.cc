@@ -17,15 +17,21 @@ constexpr size_t kMostText = 1024;
 
 }  // namespace
 
+std::vector<WatchedPath> Namespaces::Paths() {
+  if (!needs_.scopes) return {};
+  return {{.path = "/api/v1/namespaces",
+           .refuse = [this](const std::string& reason) { Refuse(reason); }}};
+}
+
 /// An empty list may mean that namespaces cannot be read; then none counts as ended.
-void Namespaces::StartTelling(Backend& backend) {
+void Namespaces::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
   if (namespaces_.empty()) return;
-  scopes_ = backend.facets().scopes;
+  scopes_ = term.backend.facets().scopes;
   if (scopes_ != nullptr) scopes_->SweepScopes();
 }
 
-void Namespaces::StopTelling() {
+void Namespaces::EndTerm() {
   const MutexLock lock(mutex_);
   scopes_ = nullptr;
 }

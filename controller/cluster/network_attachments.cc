@@ -72,6 +72,11 @@ std::string NetworkNamedBy(const json& definition) {
   return is_kuryr ? NetworkNamed(plugin.at("kuryr"), "spec.config, kuryr") : "";
 }
 
+std::vector<WatchedPath> NetworkAttachments::Paths() {
+  return {{.path = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions",
+           .forbidden = "network-attachment-definitions"}};
+}
+
 void NetworkAttachments::OnPresent(const watcher::WatchEvent& event) {
   Definition definition;
   try {

@@ -46,13 +46,27 @@ OwningNode OwningNodeOf(const watcher::WatchEvent& event) {
   return node;
 }
 
+std::vector<WatchedPath> NodeStore::Paths() {
+  if (!is_watched_) return {};
+  return {{.path = "/api/v1/nodes", .forbidden = "nodes"}};
+}
+
 std::vector<std::pair<watcher::KeyFn, std::string>> NodeStore::Consumes() const {
+  if (!is_watched_) return {};
   return {{watcher::ObjectKind, "Node"}};
 }
 
-void NodeStore::StartTelling(Backend& backend) {
+void NodeStore::WriteTo(service::MetricsText& text) const {
+  if (!is_watched_) return;
+  const PlanCounts nodes = Count();
+  text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");
+  text.Sample("kuryr_controller_nodes", {{"state", "planned"}}, static_cast<double>(nodes.planned));
+  text.Sample("kuryr_controller_nodes", {{"state", "waiting"}}, static_cast<double>(nodes.waiting));
+}
+
+void NodeStore::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
-  backend_ = &backend;
+  backend_ = &term.backend;
   for (const auto& [key, known] : known_) {
     TellOfFacts(known.node ? known.node->name : "", known.node.get());
     if (known.node) Tell(*known.node);

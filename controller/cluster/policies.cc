@@ -51,6 +51,22 @@ std::optional<std::string> NetworkIn(const watcher::WatchEvent& event) {
 
 }  // namespace
 
+std::vector<WatchedPath> Policies::Paths() {
+  using watcher::WatchMode;
+  std::vector<WatchedPath> paths = {
+      {.path = "/apis/networking.k8s.io/v1/networkpolicies",
+       .mode = needs_.policies ? WatchMode::kSet : WatchMode::kOptionalSet,
+       .forbidden = "networkpolicies, which nobody is told of"},
+      {.path = "/apis/k8s.cni.cncf.io/v1beta1/multi-networkpolicies",
+       .forbidden = "multi-networkpolicies, which nothing enforces then"}};
+  for (const policy::AdminKind& admins : policy::kAdminKinds)
+    paths.push_back(
+        {.path = admins.path(), .forbidden = "admins' policies, which nothing enforces then"});
+  if (needs_.policies) paths.push_back({.path = "/api/v1/namespaces", .mode = WatchMode::kSet});
+  if (needs_.admin_policies) paths.push_back({.path = "/api/v1/nodes", .forbidden = "nodes"});
+  return paths;
+}
+
 std::vector<std::pair<watcher::KeyFn, std::string>> Policies::Consumes() const {
   std::vector<std::string> kinds = {kPolicy, kMultiPolicy, "Namespace", "Pod", kDefinition, "Node"};
   for (const policy::AdminKind& admins : policy::kAdminKinds) kinds.emplace_back(admins.kind);
@@ -128,9 +144,9 @@ void Policies::Compile(const watcher::WatchEvent& event) {
   for (const auto& [name, error] : changes.errors) wake_({kKind, name});
 }
 
-void Policies::StartTelling(PolicyEnforcer* enforcer) {
+void Policies::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
-  enforcer_ = enforcer;
+  enforcer_ = term.backend.facets().policies;
   if (enforcer_ != nullptr) {
     enforcer_->Enforce({.policies = {all_.policies().begin(), all_.policies().end()},
                         .pods = all_.pods(),
@@ -139,7 +155,7 @@ void Policies::StartTelling(PolicyEnforcer* enforcer) {
   for (const auto& [name, policy] : policies_) wake_({kKind, name});
 }
 
-void Policies::StopTelling() {
+void Policies::EndTerm() {
   const MutexLock lock(mutex_);
   enforcer_ = nullptr;
 }
@@ -165,11 +181,12 @@ bool Policies::IsNews(const std::string& name, const std::string& message) {
   return true;
 }
 
-size_t Policies::CountNotEnforced() const {
+void Policies::WriteTo(service::MetricsText& text) const {
   const MutexLock lock(mutex_);
   const auto count = std::count_if(policies_.begin(), policies_.end(),
                                    [](const auto& each) { return !each.second.is_enforced; });
-  return static_cast<size_t>(count);
+  text.Metric("kuryr_controller_policies_not_enforced", "gauge",
+              "Policies of the cluster that nothing enforces.", static_cast<double>(count));
 }
 
 uint64_t Policies::TakeWork() {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,31 +10,24 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/backends/backend_factory.h"
-#include "controller/kinds/key.h"
+#include "controller/kinds/watched_kind.h"
 #include "policy/policy_compiler.h"
 #include "policy/policy_verdicts.h"
 #include "policy/policy_work.h"
-#include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
 
 /// The cluster's NetworkPolicies, MultiNetworkPolicies and admins' policies. For a backend that
 /// enforces a kind of them, they are compiled to sets of the cluster's pods. A policy wakes its key
 /// when it comes, and then when it changes or has another problem, if it is enforced. Thread-safe.
-class Policies : public watcher::EventConsumer {
+class Policies : public WatchedKind {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Of keys whose objects are the policies' names in PolicyChanges.
+  /// The kind of keys whose objects are the policies' names in PolicyChanges.
   static constexpr std::string_view kKind = "networkpolicy";
 
-  Policies(BackendNeeds needs, Wake wake) : needs_(std::move(needs)), wake_(std::move(wake)) {}
-
-  /// Tells `enforcer` of all policies and pods, and of each later change. The caller has read all
-  /// policies, namespaces and pods. `enforcer` is borrowed, and may be null. Wakes every key.
-  void StartTelling(PolicyEnforcer* enforcer) EXCLUDES(mutex_);
-  void StopTelling() EXCLUDES(mutex_);
+  explicit Policies(const KindParts& parts) : needs_(parts.needs), wake_(parts.wake) {}
 
   struct Policy {
     std::string kind;
@@ -54,13 +46,16 @@ class Policies : public watcher::EventConsumer {
   [[nodiscard]] std::optional<Policy> Find(const std::string& name) const EXCLUDES(mutex_);
   /// Notes that the policy's user is told this. False if they have been told it already.
   [[nodiscard]] bool IsNews(const std::string& name, const std::string& message) EXCLUDES(mutex_);
-  /// How many policies no backend enforces.
-  [[nodiscard]] size_t CountNotEnforced() const EXCLUDES(mutex_);
   /// As PolicyWork::Take.
   [[nodiscard]] uint64_t TakeWork() EXCLUDES(mutex_);
 
+  [[nodiscard]] std::vector<WatchedPath> Paths() override;
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  /// Tells a PolicyEnforcer of all policies and pods. Wakes every key.
+  void BeginTerm(const Term& term) override EXCLUDES(mutex_);
+  void EndTerm() override EXCLUDES(mutex_);
+  void WriteTo(service::MetricsText& text) const override EXCLUDES(mutex_);
 
  private:
   [[nodiscard]] bool IsCompiled(const std::string& kind) const;

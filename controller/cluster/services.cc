@@ -151,6 +151,14 @@ Services::Slice Services::SliceOf(const watcher::WatchEvent& event) {
   return slice;
 }
 
+std::vector<WatchedPath> Services::Paths() {
+  if (!is_balanced_) return {};
+  constexpr const char* kForbidden = "services and endpointslices, which pods do not reach";
+  return {{.path = "/api/v1/services", .forbidden = kForbidden},
+          {.path = "/apis/discovery.k8s.io/v1/endpointslices", .forbidden = kForbidden},
+          {.path = "/apis/discovery.k8s.io/v1beta1/endpointslices", .forbidden = kForbidden}};
+}
+
 std::vector<std::pair<watcher::KeyFn, std::string>> Services::Consumes() const {
   return {{watcher::ObjectKind, "Service"}, {watcher::ObjectKind, "EndpointSlice"}};
 }
@@ -294,15 +302,15 @@ void Services::Tell(const std::string& key) {
   if (!is_there && known->second.slices.empty()) services_.erase(known);
 }
 
-void Services::StartTelling(ServiceBalancer* balancer) {
+void Services::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
-  balancer_ = balancer;
+  balancer_ = term.backend.facets().services;
   for (const auto& [key, known] : services_) {
     if (known.spec) Balance(key, ServiceOf(known));
   }
 }
 
-void Services::StopTelling() {
+void Services::EndTerm() {
   const MutexLock lock(mutex_);
   balancer_ = nullptr;
 }

@@ -23,9 +23,9 @@ PlanRequest RequestOf(const OwningNode& node, const ServiceCidrs& services) {
 
 }  // namespace
 
-void NodeReconciler::Round(const Key& key) {
-  const KnownNode known = parts_.nodes.Find(key.object);
-  round_.ReleaseGone(parts_.nodes, key, known.gone);
+void NodeReconciler::Look(const Key& key) {
+  const KnownNode known = nodes_.Find(key.object);
+  round_.ReleaseGone(nodes_, key, known.gone);
   if (!known.node) {
     parts_.reporter.Clear(key.object);
     return;
@@ -42,7 +42,7 @@ bool NodeReconciler::AwaitsNetworks(const Key& key, const OwningNode& node) {
     parts_.queue.AddAfter(key, kNetworksComeWithin - age);
     return true;
   }
-  if (!parts_.nodes.HasPodCidrs()) return false;
+  if (!nodes_.HasPodCidrs()) return false;
   throw PlanError(
       PlanError::Kind::kRetry,
       "node " + node.name +
@@ -57,7 +57,7 @@ void NodeReconciler::Plan(const Key& key, const OwningNode& node) {
   const bool is_active = round_.Activate(node.owner(), *vifs);
   const std::string plan = vif::EncodeAnnotation(*vifs);
   if (plan != node.plan) {
-    writer_.AnnotateNode(node.owner(), {{vif::kVifAnnotation, plan}});
+    parts_.writer.AnnotateNode(node.owner(), {{vif::kVifAnnotation, plan}});
     // The backend keeps ports that stand on an object, and looks whether they stay.
     parts_.backend.Adopt(node.owner(), *vifs);
     Log(LogLevel::kInfo, "node planned",
@@ -69,7 +69,8 @@ void NodeReconciler::Plan(const Key& key, const OwningNode& node) {
       throw PlanError(PlanError::Kind::kRetry, *problem);
   }
   if (parts_.reporter.Clear(key.object))
-    parts_.reporter.Tell(node.owner(), kNodeServed, "what kept it from a network is over", writer_);
+    parts_.reporter.Tell(node.owner(), kNodeServed, "what kept it from a network is over",
+                         parts_.writer);
 }
 
 }  // namespace kuryr::controller

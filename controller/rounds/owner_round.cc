@@ -36,14 +36,14 @@ void OwnerRound::Try(const Key& key, const Owner& owner, const std::function<voi
   try {
     look();
   } catch (const PlanError& e) {
-    parts_.reporter.Report(owner, ReasonOf(e.kind()), e.what(), writer_);
+    parts_.reporter.Report(owner, ReasonOf(e.kind()), e.what(), parts_.writer);
     if (e.kind() == PlanError::Kind::kGone) parts_.ask_for_absent();
     Retry(key, e);
   } catch (const watcher::ApiError& e) {
     constexpr int kInvalid = 422;
     if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
     if (e.code() == watcher::ApiError::kForbidden || e.code() == kInvalid)
-      parts_.reporter.Report(owner, "KuryrPlanNotWritten", WhyForbidden(owner, e), writer_);
+      parts_.reporter.Report(owner, "KuryrPlanNotWritten", WhyForbidden(owner, e), parts_.writer);
     if (e.code() != watcher::ApiError::kConflict) throw;
     parts_.metrics.CountConflict();
     parts_.queue.AddRateLimited(key);

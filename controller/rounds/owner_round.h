@@ -4,36 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "config/node_network_options.h"
-#include "controller/backends/backend_factory.h"
-#include "controller/cluster/node_store.h"
-#include "controller/cluster/service_cidrs.h"
-#include "controller/owners/writer.h"
-#include "controller/rounds/reporter.h"
-#include "controller/rounds/round_metrics.h"
-#include "controller/rounds/workers.h"
+#include "controller/rounds/round.h"
 
 namespace kuryr::controller {
-
-/// The parts that the rounds of all owners share. All borrowed.
-struct RoundParts {
-  Backend& backend;
-  RoundQueue& queue;
-  Reporter& reporter;
-  RoundMetrics& metrics;
-  NodeStore& nodes;
-  const NodeNetworkOptions& node_network;
-  const ServiceCidrs& service_cidrs;
-  BackendNeeds needs;
-  std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
-};
 
 /// The steps of a round that are alike for every owner of a plan. Each worker has its own: it is
 /// not thread-safe, and the parts are.
 class OwnerRound {
  public:
-  /// Borrows the writer.
-  OwnerRound(const RoundParts& parts, Writer& writer) : parts_(parts), writer_(writer) {}
+  explicit OwnerRound(const RoundParts& parts) : parts_(parts) {}
 
   /// Releases the deleted owners of this key. The key comes again while the backend works on it.
   template <typename Store>
@@ -60,7 +39,6 @@ class OwnerRound {
   void Retry(const Key& key, const PlanError& error);
 
   const RoundParts parts_;
-  Writer& writer_;
 };
 
 }  // namespace kuryr::controller

@@ -72,11 +72,11 @@ bool SaysPorts(const PlanState& plan, const std::vector<vif::PodVif>& vifs) {
 
 }  // namespace
 
-void Reconciler::Round(const Key& key) {
-  const KnownPod known = shared_.store.Find(key.object);
-  round_.ReleaseGone(shared_.store, key, known.gone);
+void Reconciler::Look(const Key& key) {
+  const KnownPod known = pods_.Find(key.object);
+  round_.ReleaseGone(pods_, key, known.gone);
   if (!known.pod) {
-    shared_.reporter.Clear(key.object);
+    parts_.reporter.Clear(key.object);
     if (known.port && known.port->ours) DeleteOrphan(key, *known.port);
     return;
   }
@@ -88,17 +88,17 @@ void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
   const PlanState& plan = PlanOf(known);
   if (HasLeftFinalizer(known)) ClearPlan(known, writer_);
   if (!NeedsPlan(pod)) {
-    const bool waited = shared_.reporter.Clear(key.object) && !plan.present;
+    const bool waited = parts_.reporter.Clear(key.object) && !plan.present;
     if (HasOurs(known) && IsDone(pod)) return Release(known);
     // Pods that wait for its place get it. A plan that it may run with stays until its finalizer
     // goes.
-    if (waited && !HasOurs(known)) shared_.backend.Release(pod.uid);
+    if (waited && !HasOurs(known)) parts_.backend.Release(pod.uid);
     return;
   }
   if (IsOthers(known)) {
     const std::string problem = ProblemOf(known);
     if (!problem.empty())
-      shared_.reporter.Report(pod.owner(), "KuryrPlanUnusable", problem, writer_);
+      parts_.reporter.Report(pod.owner(), "KuryrPlanUnusable", problem, writer_);
     return;
   }
   if (!plan.refused.empty()) {
@@ -106,7 +106,7 @@ void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
     return;
   }
   const std::string problem = plan.present ? Settle(key, known) : std::string();
-  if (!problem.empty()) shared_.reporter.Report(pod.owner(), kAddressConflict, problem, writer_);
+  if (!problem.empty()) parts_.reporter.Report(pod.owner(), kAddressConflict, problem, writer_);
   if (plan.present && Change(key, known)) return;
   if (!plan.present || !plan.active)
     Plan(key, known);
@@ -117,20 +117,20 @@ void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
 bool Reconciler::Refuse(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   if (!pod.started) return true;
-  shared_.reporter.Report(pod.owner(), "KuryrPlanRefused",
-                          "its plan is none that a controller would write: " +
-                              PlanOf(known).refused + "; delete the pod",
-                          writer_);
+  parts_.reporter.Report(pod.owner(), "KuryrPlanRefused",
+                         "its plan is none that a controller would write: " +
+                             PlanOf(known).refused + "; delete the pod",
+                         writer_);
   return false;
 }
 
 void Reconciler::ReportLost(const Key& key, const PodFacts& pod) {
-  const auto* losses = shared_.backend.facets().losses;
+  const auto* losses = parts_.backend.facets().losses;
   const auto lost = losses == nullptr ? std::nullopt : losses->FindLost(pod.owner());
   if (lost) {
-    shared_.reporter.Report(pod.owner(), kPortLost, *lost, writer_);
+    parts_.reporter.Report(pod.owner(), kPortLost, *lost, writer_);
   } else {
-    shared_.reporter.Clear(key.object);
+    parts_.reporter.Clear(key.object);
   }
 }
 
@@ -138,16 +138,16 @@ void Reconciler::ReportLost(const Key& key, const PodFacts& pod) {
 std::string Reconciler::Settle(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  const auto* keeper = shared_.backend.facets().addresses;
+  const auto* keeper = parts_.backend.facets().addresses;
   if (keeper == nullptr) return plan.problem;
   std::string problem = MismatchOf(known);
   bool yields = false;
   for (const Owner& rival : keeper->Rivals(pod.owner(), plan.kept.vifs())) {
     const Key other_key = Key::Of(rival);
-    const KnownPod other = shared_.store.Find(other_key.object);
+    const KnownPod other = pods_.Find(other_key.object);
     const bool is_pod = other.pod && other.pod->uid == rival.id;
     if (is_pod && GoesBefore(pod, *other.pod) && MayYield(other)) {
-      shared_.queue.Add(other_key);
+      parts_.queue.Add(other_key);
       continue;
     }
     // A plan that is not where this sink writes may be a user's: it never makes a pod yield.
@@ -168,7 +168,7 @@ bool Reconciler::Replan(const Key& key, const KnownPod& known) {
   // A watch may be late, and the node may have told of the pod meanwhile.
   const nlohmann::json now = view_.GetPod(pod.name_space, pod.name);
   if (StringAt(now.at("metadata"), "resourceVersion") != pod.version) {
-    shared_.queue.AddRateLimited(key);
+    parts_.queue.AddRateLimited(key);
     return true;
   }
   request->anew = true;
@@ -182,11 +182,11 @@ bool Reconciler::Replan(const Key& key, const KnownPod& known) {
   std::vector<IpAddress> former = plan.former;
   former.insert(former.end(), replaced.from.begin(), replaced.from.end());
   sink_->Replace(known, *vifs, former);
-  shared_.metrics.CountReplanned();
-  shared_.reporter.Tell(pod.owner(), "KuryrAddressChanged",
-                        "another pod has address " + Listed(replaced.from) +
-                            ", too: this one gets " + Listed(replaced.to) + " instead",
-                        writer_);
+  parts_.metrics.CountReplanned();
+  parts_.reporter.Tell(pod.owner(), "KuryrAddressChanged",
+                       "another pod has address " + Listed(replaced.from) +
+                           ", too: this one gets " + Listed(replaced.to) + " instead",
+                       writer_);
   return true;
 }
 
@@ -195,7 +195,7 @@ std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const Key& key, cons
   auto vifs = Reserve(request);
   if (!vifs) return std::nullopt;
   for (vif::PodVif& vif : *vifs)
-    vif::Common(vif.vif).active = shared_.backend.Await(request.owner, {vif});
+    vif::Common(vif.vif).active = parts_.backend.Await(request.owner, {vif});
   AddServiceRoutes(key, pod, *vifs);
   MoveDefaultRoute(*vifs);
   return vifs;
@@ -224,13 +224,13 @@ bool Reconciler::Change(const Key& key, const KnownPod& known) {
   const auto vifs = VifsFor(key, pod, *request);
   if (!vifs) return true;
   if (!RecordClaims(*request, *vifs)) {
-    shared_.queue.AddRateLimited(key);
+    parts_.queue.AddRateLimited(key);
     return true;
   }
   sink_->Replace(known, *vifs, former);
-  shared_.reporter.Clear(key.object);
-  shared_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
-                        "its networks have changed: " + change.ToString(), writer_);
+  parts_.reporter.Clear(key.object);
+  parts_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
+                       "its networks have changed: " + change.ToString(), writer_);
   return true;
 }
 
@@ -239,7 +239,7 @@ bool Reconciler::Change(const Key& key, const KnownPod& known) {
 bool Reconciler::ReleaseRemoved(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  auto* releaser = shared_.backend.facets().interfaces;
+  auto* releaser = parts_.backend.facets().interfaces;
   if (releaser == nullptr || !pod.started || !MismatchOf(known).empty()) return false;
   if (!TellsOfNone(view_.GetPod(pod.name_space, pod.name), plan.former)) return false;
   std::optional<PlanRequest> request = RequestOf(key, pod);
@@ -254,7 +254,7 @@ bool Reconciler::ReleaseRemoved(const Key& key, const KnownPod& known) {
   if (!vifs) return true;
   sink_->Replace(known, *vifs, {});
   releaser->ReleaseBut(pod.owner(), *vifs);
-  shared_.queue.Add(key);  // Interfaces may have waited for it.
+  parts_.queue.Add(key);  // Interfaces may have waited for it.
   return true;
 }
 
@@ -268,8 +268,8 @@ void Reconciler::Plan(const Key& key, const KnownPod& known) {
   if (!vifs) return sink_->Hold(known);
   const bool is_first = !plan.present || !plan.refused.empty();
   if (is_first && !RecordClaims(*request, *vifs)) {
-    shared_.backend.Release(pod.uid);
-    shared_.queue.AddRateLimited(key);
+    parts_.backend.Release(pod.uid);
+    parts_.queue.AddRateLimited(key);
     return;
   }
   AddServiceRoutes(key, pod, *vifs);
@@ -277,15 +277,15 @@ void Reconciler::Plan(const Key& key, const KnownPod& known) {
   if (!is_first && !active && SaysPorts(plan, *vifs)) return;
   MoveDefaultRoute(*vifs);
   Write(known, *vifs);
-  shared_.reporter.Clear(key.object);
+  parts_.reporter.Clear(key.object);
   if (is_lost) {
-    shared_.reporter.Tell(
+    parts_.reporter.Tell(
         pod.owner(), "KuryrPlanRestored",
         "its plan was taken away while it runs: it keeps " + Listed(PlannedAddresses(*vifs)),
         writer_);
   }
-  if (is_first) shared_.metrics.CountPlanned(Clock::now() - pod.seen);
-  if (active) shared_.metrics.CountActive(Clock::now() - pod.seen);
+  if (is_first) parts_.metrics.CountPlanned(Clock::now() - pod.seen);
+  if (active) parts_.metrics.CountActive(Clock::now() - pod.seen);
   Log(LogLevel::kDebug, "pod planned",
       {{"pod", key.object}, {"node", pod.node}, {"active", active ? "true" : "false"}});
 }
@@ -304,41 +304,41 @@ std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const Key& ke
     return Reserve(request);
   } catch (const PlanError& e) {
     if (e.kind() == PlanError::Kind::kRetry) throw;
-    shared_.reporter.Report(pod.owner(), kAddressConflict,
-                            std::string("its plan was taken away while it runs, and it may not "
-                                        "have its addresses again: ") +
-                                e.what() + "; delete the pod",
-                            writer_);
-    shared_.queue.AddAfter(key, kConflictAgain);
+    parts_.reporter.Report(pod.owner(), kAddressConflict,
+                           std::string("its plan was taken away while it runs, and it may not "
+                                       "have its addresses again: ") +
+                               e.what() + "; delete the pod",
+                           writer_);
+    parts_.queue.AddAfter(key, kConflictAgain);
     return std::nullopt;
   }
 }
 
 std::optional<PlanRequest> Reconciler::RequestOf(const Key& key, const PodFacts& pod) {
   std::optional<Scope> scope = Scope();
-  if (shared_.needs.scopes) scope = shared_.namespaces.Find(pod.name_space, key);
+  if (parts_.needs.scopes) scope = parts_.namespaces.Find(pod.name_space, key);
   if (!scope) return std::nullopt;
   PlanRequest request =
-      PlanRequestOf(pod, NetworksOfNode(key, pod), shared_.attachments, shared_.claims);
+      PlanRequestOf(pod, NetworksOfNode(key, pod), parts_.attachments, parts_.claims);
   request.scope = std::move(*scope);
-  if (shared_.needs.node_addresses) request.node_addresses = view_.NodeAddresses(pod.node);
+  if (parts_.needs.node_addresses) request.node_addresses = view_.NodeAddresses(pod.node);
   return request;
 }
 
 std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PlanRequest& request) {
   const auto start = Clock::now();
   try {
-    auto vifs = shared_.backend.Reserve(request);
-    shared_.metrics.CountAsked(Clock::now() - start, false);
+    auto vifs = parts_.backend.Reserve(request);
+    parts_.metrics.CountAsked(Clock::now() - start, false);
     return vifs;
   } catch (const PlanError&) {
-    shared_.metrics.CountAsked(Clock::now() - start, true);
+    parts_.metrics.CountAsked(Clock::now() - start, true);
     throw;
   }
 }
 
 std::vector<vif::PodVif> Reconciler::PlanOfNode(const Key& key, const PodFacts& pod) {
-  std::vector<vif::PodVif> vifs = shared_.nodes.PlanOf(pod.node, key);
+  std::vector<vif::PodVif> vifs = parts_.nodes.PlanOf(pod.node, key);
   if (!vifs.empty()) return vifs;
   throw PlanError(PlanError::Kind::kRetry,
                   "node " + Printable(pod.node) +
@@ -348,12 +348,12 @@ std::vector<vif::PodVif> Reconciler::PlanOfNode(const Key& key, const PodFacts& 
 
 std::vector<IpNetwork> Reconciler::NetworksOfNode(const Key& key, const PodFacts& pod) {
   std::vector<IpNetwork> networks;
-  if (shared_.needs.management_networks) {
+  if (parts_.needs.management_networks) {
     for (const vif::PodVif& vif : PlanOfNode(key, pod)) {
       for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
         networks.push_back(address.Masked());
     }
-  } else if (shared_.needs.node_networks) {
+  } else if (parts_.needs.node_networks) {
     networks = view_.NodeNetworks(pod.node);
   }
   return networks;
@@ -361,8 +361,8 @@ std::vector<IpNetwork> Reconciler::NetworksOfNode(const Key& key, const PodFacts
 
 void Reconciler::AddServiceRoutes(const Key& key, const PodFacts& pod,
                                   std::vector<vif::PodVif>& vifs) {
-  if (shared_.node_network.enabled && !shared_.needs.services)
-    RouteServices(vifs, PlanOfNode(key, pod), shared_.service_cidrs.All());
+  if (parts_.node_network.enabled && !parts_.needs.services)
+    RouteServices(vifs, PlanOfNode(key, pod), parts_.service_cidrs.All());
 }
 
 bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
@@ -371,7 +371,7 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
         std::find_if(request.interfaces.begin(), request.interfaces.end(),
                      [&](const InterfaceRequest& asked) { return asked.ifname == vif.ifname; });
     if (interface == request.interfaces.end() ||
-        shared_.claims.Record(*interface, request.owner, vif, writer_))
+        parts_.claims.Record(*interface, request.owner, vif, writer_))
       continue;
     return false;
   }
@@ -382,9 +382,9 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
 void Reconciler::Release(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   ClearPlan(known, writer_);
-  shared_.metrics.CountReleased();
-  if (!shared_.backend.Release(pod.uid))
-    shared_.queue.AddRateLimited(Key::OfPod(pod.name_space, pod.name));
+  parts_.metrics.CountReleased();
+  if (!parts_.backend.Release(pod.uid))
+    parts_.queue.AddRateLimited(Key::OfPod(pod.name_space, pod.name));
 }
 
 /// A running pod is asked about only when it is deleted: kuryr-kubernetes may have planned
@@ -400,7 +400,7 @@ bool Reconciler::IsDone(const PodFacts& pod) {
   const Awaited awaited = AwaitedBy(pod);
   if (awaited != Awaited::kContainers) return awaited == Awaited::kNothing;
   if (view_.IsNodeGone(pod.node)) return true;
-  shared_.queue.AddAfter(Key::OfPod(pod.name_space, pod.name), kNodeAgain);
+  parts_.queue.AddAfter(Key::OfPod(pod.name_space, pod.name), kNodeAgain);
   return false;
 }
 

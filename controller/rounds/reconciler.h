@@ -4,13 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/cluster/cluster_view.h"
-#include "controller/cluster/ipam_claims.h"
-#include "controller/cluster/namespaces.h"
-#include "controller/cluster/network_attachments.h"
 #include "controller/owners/pod_store.h"
 #include "controller/owners/vif_sink.h"
-#include "controller/owners/writer.h"
 #include "controller/rounds/owner_round.h"
 
 namespace kuryr::controller {
@@ -29,30 +24,17 @@ namespace kuryr::controller {
 /// - A pod whose active plan has lost VIFs gets an Event that says so.
 /// - A pod that another producer plans keeps that plan. A finalizer of ours that came before that
 ///   plan is taken back.
-///
-/// Each worker has a Reconciler: it is not thread-safe, and what it shares is.
-class Reconciler {
+class Reconciler : public Round {
  public:
-  /// All borrowed.
-  struct Shared : RoundParts {
-    PodStore& store;
-    NetworkAttachments& attachments;
-    IpamClaims& claims;
-    Namespaces& namespaces;
-    SinkKind sink;
-    bool holds_ports = true;  ///< as for MakeSink
-  };
+  Reconciler(PodStore& pods, const RoundParts& parts)
+      : pods_(pods),
+        parts_(parts),
+        writer_(parts.writer),
+        view_(parts.view),
+        sink_(MakeSink(parts.sink, parts.writer, parts.holds_ports)),
+        round_(parts) {}
 
-  /// Borrows writer and view.
-  Reconciler(const Shared& shared, Writer& writer, ClusterView& view)
-      : shared_(shared),
-        writer_(writer),
-        view_(view),
-        sink_(MakeSink(shared.sink, writer, shared.holds_ports)),
-        round_(shared, writer) {}
-
-  /// Throws what Writer does, where the same round is to come again.
-  void Round(const Key& key);
+  void Look(const Key& key) override;
 
  private:
   void RoundOf(const Key& key, const KnownPod& known);
@@ -101,7 +83,8 @@ class Reconciler {
   /// Deletes a KuryrPort that a controller made, if its pod is gone.
   void DeleteOrphan(const Key& key, const PortFacts& port);
 
-  const Shared shared_;
+  PodStore& pods_;
+  const RoundParts parts_;
   Writer& writer_;
   ClusterView& view_;
   const std::unique_ptr<VifSink> sink_;

@@ -6,12 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "controller/kinds/key.h"
-#include "service/work_queue.h"
+#include "controller/rounds/round.h"
 
 namespace kuryr::controller {
-
-using RoundQueue = service::BasicWorkQueue<Key>;
 
 /// Threads that take keys from a queue, and run a round for each key. They log an exception of a
 /// round, and queue the key again: after the API server's Retry-After, at most two minutes, or else

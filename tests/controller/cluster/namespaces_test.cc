@@ -39,7 +39,7 @@ class NamespacesTest : public ::testing::Test {
 
   const Key asker_ = Key::OfPod("team", "a");
   std::vector<std::string> woken_;
-  Namespaces namespaces_{[this](const Key& key) { woken_.push_back(key.ToString()); }};
+  Namespaces namespaces_{{.wake = [this](const Key& key) { woken_.push_back(key.ToString()); }}};
 };
 
 TEST_F(NamespacesTest, HasItsUidAndTheGroupsOfItsPods) {

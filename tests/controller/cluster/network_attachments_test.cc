@@ -65,10 +65,10 @@ class NetworkAttachmentsTest : public ::testing::Test {
   std::vector<std::string> woken_ GUARDED_BY(mutex_);
 
  protected:
-  NetworkAttachments attachments_{[this](const Key& key) {
+  NetworkAttachments attachments_{{.wake = [this](const Key& key) {
     const MutexLock lock(mutex_);
     woken_.push_back(key.ToString());
-  }};
+  }}};
 };
 
 TEST_F(NetworkAttachmentsTest, AnnotationNamesAPool) {

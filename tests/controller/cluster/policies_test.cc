@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/controller/bare_backend.h"
+
 namespace kuryr::controller {
 namespace {
 
@@ -14,8 +16,9 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using watcher::EventType;
 
-class Enforcer : public PolicyEnforcer {
+class Enforcer : public test::BareBackend, public PolicyEnforcer {
  public:
+  Facets facets() override { return {.policies = this}; }
   void Enforce(const policy::PolicyChanges& changes) override { told.push_back(changes); }
 
   std::vector<policy::PolicyChanges> told;
@@ -54,8 +57,8 @@ class PoliciesTest : public ::testing::Test {
 
   std::vector<std::string> woken_;
   Policies policies_{
-      {.policies = true, .admin_policies = true, .multi_policies = true, .labels = {}},
-      [this](const Key& key) { woken_.push_back(key.ToString()); }};
+      {.needs = {.policies = true, .admin_policies = true, .multi_policies = true, .labels = {}},
+       .wake = [this](const Key& key) { woken_.push_back(key.ToString()); }}};
   Enforcer enforcer_;
   const json namespace_ = {{"kind", "Namespace"}, {"metadata", {{"name", "team"}}}};
   const json pod_ = json::parse(R"({"kind": "Pod", "metadata": {"namespace": "team", "name": "a",
@@ -67,7 +70,7 @@ class PoliciesTest : public ::testing::Test {
 TEST_F(PoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
   TellAll();
 
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
 
   ASSERT_EQ(enforcer_.told.size(), 1U);
   const policy::PolicyChanges& all = enforcer_.told[0];
@@ -119,7 +122,7 @@ TEST_F(PoliciesTest, APodHasRulesReadAgainWhenItGetsItsNode) {
 }
 
 TEST_F(PoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
   for (const auto& [kind, api_version, plural, tier] : policy::kAdminKinds) {
     json policy = json::parse(R"({"metadata": {"name": "default"}, "spec": {"priority": 5,
         "subject": {"namespaces": {}}, "ingress": [{"action": "Log", "from": []}]}})");
@@ -143,7 +146,7 @@ TEST_F(PoliciesTest, DefinitionThatGoesTellsOfThePolicyThatNamesIt) {
       json::parse(R"({"kind": "MultiNetworkPolicy", "metadata": {"namespace": "team",
       "name": "p", "annotations": {"k8s.v1.cni.cncf.io/policy-for": "storage"}},
       "spec": {"podSelector": {}}})");
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
   TellAll();
   Tell(EventType::kAdded, definition);
   Tell(EventType::kAdded, policy);
@@ -162,7 +165,7 @@ TEST_F(PoliciesTest, DefinitionThatGoesTellsOfThePolicyThatNamesIt) {
 }
 
 TEST_F(PoliciesTest, EachChangeIsTold) {
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
   TellAll();
   json moved = pod_;
   moved["metadata"]["labels"]["app"] = "other";
@@ -177,7 +180,7 @@ TEST_F(PoliciesTest, EachChangeIsTold) {
 }
 
 TEST_F(PoliciesTest, EventThatChangesNothingIsNotTold) {
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
   TellAll();
   enforcer_.told.clear();
   json same = pod_;
@@ -189,8 +192,8 @@ TEST_F(PoliciesTest, EventThatChangesNothingIsNotTold) {
 }
 
 TEST_F(PoliciesTest, EnforcerThatWentIsToldNothing) {
-  policies_.StartTelling(&enforcer_);
-  policies_.StopTelling();
+  policies_.BeginTerm({enforcer_});
+  policies_.EndTerm();
   enforcer_.told.clear();
 
   TellAll();
@@ -203,7 +206,7 @@ TEST_F(PoliciesTest, WhatIsGoneIsNotToldToTheNext) {
   Tell(EventType::kDeleted, policy_);
   Tell(EventType::kDeleted, pod_);
 
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
 
   EXPECT_THAT(enforcer_.told.at(0), policy::PolicyChanges());
 }

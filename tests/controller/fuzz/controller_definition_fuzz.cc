@@ -17,7 +17,7 @@ void Check(json definition) {
   definition["kind"] = "NetworkAttachmentDefinition";
   definition["metadata"]["namespace"] = "default";
   definition["metadata"]["name"] = "net-a";
-  kuryr::controller::NetworkAttachments attachments([](const kuryr::controller::Key&) {});
+  kuryr::controller::NetworkAttachments attachments{kuryr::controller::KindParts{}};
   attachments.Handle(
       kuryr::watcher::MakeEvent(kuryr::watcher::EventType::kAdded, std::move(definition)));
   try {
