@@ -118,16 +118,16 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   leader_ = std::move(next_);
   next_.reset();
   const std::string uid = kinds_.namespaces.UidOf("kube-system");
-  ServerSharer* const sharer = leader->backend.facets().sharer;
+  ServerSharer* const sharer = leader->term.backend.facets().sharer;
   if (sharer != nullptr && !uid.empty()) sharer->SetClusterUid(uid);
-  for (const KindRow& row : kinds_.rows) row.kind.BeginTerm({leader->backend, leader->places});
+  for (const KindRow& row : kinds_.rows) row.kind.BeginTerm(leader->term);
   leader->begin();
 }
 
 void Informer::Follow(const Backend& backend) {
   const MutexLock lock(mutex_);
-  if (next_ && &next_->backend == &backend) next_.reset();
-  if (leader_ && &leader_->backend == &backend) EndLeader();
+  if (next_ && &next_->term.backend == &backend) next_.reset();
+  if (leader_ && &leader_->term.backend == &backend) EndLeader();
 }
 
 /// The stores know all that the API server has told, or the next leader would not.

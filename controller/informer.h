@@ -36,9 +36,8 @@ class Informer : private watcher::EventHandler {
 
   /// The leader of this process.
   struct Leader {
-    Backend& backend;
-    PlanPlaces places;
-    std::function<void(const Key& key)> wake;  ///< gets the key of each change
+    Term term;
+    controller::Wake wake;
     std::function<void()> begin;  ///< called once, in a watch's thread: all that is planned now is
                                   ///< known, and the backend has been told of it
   };

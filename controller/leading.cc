@@ -85,8 +85,7 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
                [this](const std::string& node) { return FindMachine(node, node_asker_); },
            .wake_policy =
                [this](const std::string& name) { queue_.Add({Policies::kKind, name}); }})) {
-  parts_.informer.Lead({.backend = *backend_,
-                        .places = PlacesOf(parts_.config, sink_),
+  parts_.informer.Lead({.term = {*backend_, PlacesOf(parts_.config, sink_)},
                         .wake = [this](const Key& key) { queue_.Add(key); },
                         .begin = [this] { Begin(); }});
 }

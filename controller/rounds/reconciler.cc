@@ -86,7 +86,7 @@ void Reconciler::Look(const Key& key) {
 void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  if (HasLeftFinalizer(known)) ClearPlan(known, writer_);
+  if (HasLeftFinalizer(known)) ClearPlan(known, parts_.writer);
   if (!NeedsPlan(pod)) {
     const bool waited = parts_.reporter.Clear(key.object) && !plan.present;
     if (HasOurs(known) && IsDone(pod)) return Release(known);
@@ -98,7 +98,7 @@ void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
   if (IsOthers(known)) {
     const std::string problem = ProblemOf(known);
     if (!problem.empty())
-      parts_.reporter.Report(pod.owner(), "KuryrPlanUnusable", problem, writer_);
+      parts_.reporter.Report(pod.owner(), "KuryrPlanUnusable", problem, parts_.writer);
     return;
   }
   if (!plan.refused.empty()) {
@@ -106,7 +106,8 @@ void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
     return;
   }
   const std::string problem = plan.present ? Settle(key, known) : std::string();
-  if (!problem.empty()) parts_.reporter.Report(pod.owner(), kAddressConflict, problem, writer_);
+  if (!problem.empty())
+    parts_.reporter.Report(pod.owner(), kAddressConflict, problem, parts_.writer);
   if (plan.present && Change(key, known)) return;
   if (!plan.present || !plan.active)
     Plan(key, known);
@@ -120,7 +121,7 @@ bool Reconciler::Refuse(const KnownPod& known) {
   parts_.reporter.Report(pod.owner(), "KuryrPlanRefused",
                          "its plan is none that a controller would write: " +
                              PlanOf(known).refused + "; delete the pod",
-                         writer_);
+                         parts_.writer);
   return false;
 }
 
@@ -128,7 +129,7 @@ void Reconciler::ReportLost(const Key& key, const PodFacts& pod) {
   const auto* losses = parts_.backend.facets().losses;
   const auto lost = losses == nullptr ? std::nullopt : losses->FindLost(pod.owner());
   if (lost) {
-    parts_.reporter.Report(pod.owner(), kPortLost, *lost, writer_);
+    parts_.reporter.Report(pod.owner(), kPortLost, *lost, parts_.writer);
   } else {
     parts_.reporter.Clear(key.object);
   }
@@ -166,7 +167,7 @@ bool Reconciler::Replan(const Key& key, const KnownPod& known) {
   std::optional<PlanRequest> request = RequestOf(key, pod);
   if (!request || !sink_->Holds(known) || !MayReplan(*request, plan.kept.vifs())) return false;
   // A watch may be late, and the node may have told of the pod meanwhile.
-  const nlohmann::json now = view_.GetPod(pod.name_space, pod.name);
+  const nlohmann::json now = parts_.view.GetPod(pod.name_space, pod.name);
   if (StringAt(now.at("metadata"), "resourceVersion") != pod.version) {
     parts_.queue.AddRateLimited(key);
     return true;
@@ -186,7 +187,7 @@ bool Reconciler::Replan(const Key& key, const KnownPod& known) {
   parts_.reporter.Tell(pod.owner(), "KuryrAddressChanged",
                        "another pod has address " + Listed(replaced.from) +
                            ", too: this one gets " + Listed(replaced.to) + " instead",
-                       writer_);
+                       parts_.writer);
   return true;
 }
 
@@ -230,7 +231,7 @@ bool Reconciler::Change(const Key& key, const KnownPod& known) {
   sink_->Replace(known, *vifs, former);
   parts_.reporter.Clear(key.object);
   parts_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
-                       "its networks have changed: " + change.ToString(), writer_);
+                       "its networks have changed: " + change.ToString(), parts_.writer);
   return true;
 }
 
@@ -241,7 +242,7 @@ bool Reconciler::ReleaseRemoved(const Key& key, const KnownPod& known) {
   const PlanState& plan = PlanOf(known);
   auto* releaser = parts_.backend.facets().interfaces;
   if (releaser == nullptr || !pod.started || !MismatchOf(known).empty()) return false;
-  if (!TellsOfNone(view_.GetPod(pod.name_space, pod.name), plan.former)) return false;
+  if (!TellsOfNone(parts_.view.GetPod(pod.name_space, pod.name), plan.former)) return false;
   std::optional<PlanRequest> request = RequestOf(key, pod);
   if (!request) return false;
   const InterfaceChange change(*request, plan.kept.vifs());
@@ -282,7 +283,7 @@ void Reconciler::Plan(const Key& key, const KnownPod& known) {
     parts_.reporter.Tell(
         pod.owner(), "KuryrPlanRestored",
         "its plan was taken away while it runs: it keeps " + Listed(PlannedAddresses(*vifs)),
-        writer_);
+        parts_.writer);
   }
   if (is_first) parts_.metrics.CountPlanned(Clock::now() - pod.seen);
   if (active) parts_.metrics.CountActive(Clock::now() - pod.seen);
@@ -299,7 +300,7 @@ void Reconciler::Write(const KnownPod& known, const std::vector<vif::PodVif>& vi
 std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const Key& key,
                                                                    const PodFacts& pod,
                                                                    PlanRequest& request) {
-  AskForTheSame(pod, view_.GetPod(pod.name_space, pod.name), request);
+  AskForTheSame(pod, parts_.view.GetPod(pod.name_space, pod.name), request);
   try {
     return Reserve(request);
   } catch (const PlanError& e) {
@@ -308,7 +309,7 @@ std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const Key& ke
                            std::string("its plan was taken away while it runs, and it may not "
                                        "have its addresses again: ") +
                                e.what() + "; delete the pod",
-                           writer_);
+                           parts_.writer);
     parts_.queue.AddAfter(key, kConflictAgain);
     return std::nullopt;
   }
@@ -321,7 +322,7 @@ std::optional<PlanRequest> Reconciler::RequestOf(const Key& key, const PodFacts&
   PlanRequest request =
       PlanRequestOf(pod, NetworksOfNode(key, pod), parts_.attachments, parts_.claims);
   request.scope = std::move(*scope);
-  if (parts_.needs.node_addresses) request.node_addresses = view_.NodeAddresses(pod.node);
+  if (parts_.needs.node_addresses) request.node_addresses = parts_.view.NodeAddresses(pod.node);
   return request;
 }
 
@@ -354,7 +355,7 @@ std::vector<IpNetwork> Reconciler::NetworksOfNode(const Key& key, const PodFacts
         networks.push_back(address.Masked());
     }
   } else if (parts_.needs.node_networks) {
-    networks = view_.NodeNetworks(pod.node);
+    networks = parts_.view.NodeNetworks(pod.node);
   }
   return networks;
 }
@@ -371,7 +372,7 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
         std::find_if(request.interfaces.begin(), request.interfaces.end(),
                      [&](const InterfaceRequest& asked) { return asked.ifname == vif.ifname; });
     if (interface == request.interfaces.end() ||
-        parts_.claims.Record(*interface, request.owner, vif, writer_))
+        parts_.claims.Record(*interface, request.owner, vif, parts_.writer))
       continue;
     return false;
   }
@@ -381,7 +382,7 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
 /// Takes the plan from the object first, then from the backend: until then, a node may read it.
 void Reconciler::Release(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
-  ClearPlan(known, writer_);
+  ClearPlan(known, parts_.writer);
   parts_.metrics.CountReleased();
   if (!parts_.backend.Release(pod.uid))
     parts_.queue.AddRateLimited(Key::OfPod(pod.name_space, pod.name));
@@ -393,13 +394,13 @@ bool Reconciler::HasLeftFinalizer(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   if (!pod.has_finalizer || pod.plan.ours || !known.port || !IsOthers(known)) return false;
   if (pod.started && !pod.deleted) return false;
-  return HasPutFinalizer(view_.GetPod(pod.name_space, pod.name));
+  return HasPutFinalizer(parts_.view.GetPod(pod.name_space, pod.name));
 }
 
 bool Reconciler::IsDone(const PodFacts& pod) {
   const Awaited awaited = AwaitedBy(pod);
   if (awaited != Awaited::kContainers) return awaited == Awaited::kNothing;
-  if (view_.IsNodeGone(pod.node)) return true;
+  if (parts_.view.IsNodeGone(pod.node)) return true;
   parts_.queue.AddAfter(Key::OfPod(pod.name_space, pod.name), kNodeAgain);
   return false;
 }
@@ -409,12 +410,12 @@ void Reconciler::DeleteOrphan(const Key& key, const PortFacts& port) {
   const std::string name_space = key.object.substr(0, slash);
   const std::string name = key.object.substr(slash + 1);
   try {
-    const nlohmann::json pod = view_.GetPod(name_space, name);
+    const nlohmann::json pod = parts_.view.GetPod(name_space, name);
     if (StringAt(pod.at("metadata"), "uid") == port.pod_uid) return;  // Not heard of yet.
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
   }
-  writer_.DeletePort(PortsPath(name_space) + "/" + name, port.uid);
+  parts_.writer.DeletePort(PortsPath(name_space) + "/" + name, port.uid);
 }
 
 }  // namespace kuryr::controller

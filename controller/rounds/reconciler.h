@@ -29,8 +29,6 @@ class Reconciler : public Round {
   Reconciler(PodStore& pods, const RoundParts& parts)
       : pods_(pods),
         parts_(parts),
-        writer_(parts.writer),
-        view_(parts.view),
         sink_(MakeSink(parts.sink, parts.writer, parts.holds_ports)),
         round_(parts) {}
 
@@ -85,8 +83,6 @@ class Reconciler : public Round {
 
   PodStore& pods_;
   const RoundParts parts_;
-  Writer& writer_;
-  ClusterView& view_;
   const std::unique_ptr<VifSink> sink_;
   OwnerRound round_;
 };
