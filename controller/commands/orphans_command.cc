@@ -51,7 +51,7 @@ class Removal {
   Removal(Survey& survey, const OrphanOrder& order)
       : survey_(survey),
         order_(order),
-        store_({}, [](const std::string&) {}),
+        store_(KindParts()),
         writer_(survey.client(), store_, [] { return true; }) {}
 
   [[nodiscard]] size_t left() const noexcept { return left_; }

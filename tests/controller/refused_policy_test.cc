@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/controller/bare_backend.h"
 #include "tests/controller/leading_fixture.h"
 #include "tests/controller/multi_network.h"
 
@@ -13,22 +14,10 @@ namespace {
 using ::testing::HasSubstr;
 
 /// Refuses a part of each policy that it is told of, and has no VIFs.
-class RefusingBackend final : public controller::Backend, public controller::PolicyEnforcer {
+class RefusingBackend final : public BareBackend, public controller::PolicyEnforcer {
  public:
   explicit RefusingBackend(controller::BackendHooks hooks) : hooks_(std::move(hooks)) {}
 
-  std::optional<std::vector<vif::PodVif>> Reserve(const controller::PlanRequest& /*r*/) override {
-    return std::nullopt;
-  }
-  bool Owns(const controller::Owner& /*owner*/, const vif::PodVif& /*vif*/) const override {
-    return false;
-  }
-  void Adopt(const controller::Owner& /*owner*/, const std::vector<vif::PodVif>& /*v*/) override {}
-  bool Await(const controller::Owner& /*owner*/, const std::vector<vif::PodVif>& /*v*/) override {
-    return false;
-  }
-  bool Release(const std::string& /*owner_id*/) override { return true; }
-  std::vector<controller::Owner> Inventory() const override { return {}; }
   controller::Facets facets() override { return {.policies = this}; }
   void Enforce(const policy::PolicyChanges& changes) override {
     for (const auto& [name, policy] : changes.policies) hooks_.wake_policy(name);
