@@ -40,8 +40,7 @@ using GetEnv = std::function<const char*(const char* name)>;
 
 inline constexpr const char* kDefaultConfigFile = "/etc/kuryr/kuryr.conf";
 
-/// Several INI files (ReadIniFile), each with its drop-ins behind it (DropInsOf); a later file
-/// overrides an earlier one.
+/// Several INI files (ReadIniFile) with their drop-ins; a later file overrides an earlier one.
 class ConfigFiles {
  public:
   /// The later file wins. Without names, reads the default file if it exists. Throws ConfigError
