@@ -80,7 +80,7 @@ class Removal {
     const PodKey name(key);
     if (!IsPodGone(survey_, PodPath(name.name_space, name.name), port)) return;
     Take("KuryrPort " + key, "its pod is gone",
-         [&] { writer_.DeletePort(PortsPath(name.name_space) + "/" + name.name, port.uid); });
+         [&] { writer_.DeletePort(name.name_space, name.name, port.uid); });
   }
 
  private:

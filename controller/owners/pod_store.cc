@@ -111,6 +111,12 @@ void PodStore::LearnPort(nlohmann::json kuryrport) {
   });
 }
 
+void PodStore::ForgetPort(const std::string& key, const std::string& uid) {
+  Learn(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
+    if (known.port && known.port->uid == uid) known.port.reset();
+  });
+}
+
 template <typename Change>
 void PodStore::Learn(const std::string& key, const Change& change) {
   Update(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {

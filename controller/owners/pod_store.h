@@ -51,6 +51,8 @@ class PodStore : public OwnerStore<KnownPod> {
   /// Takes over a KuryrPort that this process has just made or found. Passed over if the watch has
   /// told one.
   void LearnPort(nlohmann::json kuryrport) EXCLUDES(mutex_);
+  /// The KuryrPort of this UID is gone. `key`: as KeyOf.
+  void ForgetPort(const std::string& key, const std::string& uid) EXCLUDES(mutex_);
 
  private:
   void HandlePod(const watcher::WatchEvent& event) EXCLUDES(mutex_);

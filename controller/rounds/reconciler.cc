@@ -415,7 +415,7 @@ void Reconciler::DeleteOrphan(const Key& key, const PortFacts& port) {
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
   }
-  parts_.writer.DeletePort(PortsPath(name_space) + "/" + name, port.uid);
+  parts_.writer.DeletePort(name_space, name, port.uid);
 }
 
 }  // namespace kuryr::controller

@@ -28,9 +28,10 @@ class NodePoliciesTest : public AgentTest {
     api_->Create(
         {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "default"}}}});
   }
-  void StartEnforcing() {
+  /// `watches`: with a pod of a routed pool also that of policies.
+  void StartEnforcing(size_t watches = 2) {
     StartAgentWith("[node_network]\nenabled = true\n[cni_daemon]\nvif_annotation_timeout = 5\n", "",
-                   2);
+                   watches);
   }
   /// All pods of the namespace receive nothing.
   void Deny() {
@@ -105,7 +106,7 @@ TEST_F(NodePoliciesTest, RulesStayWithoutAnAgentAndTheNextOneChangesThem) {
 
   EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
   api_->Delete("networkpolicies", "default", "deny");
-  StartEnforcing();
+  StartEnforcing(3);
   WaitForTable(pod.ip, false);
 }
 
