@@ -1,75 +1,91 @@
-"""A cluster of three nodes on OVN by etc/kubernetes: its StatefulSet's pods keep the databases by Raft and ssl, and its DaemonSet's pods
-are ovn-controllers."""
+"""A cluster of three nodes on OVN by etc/kubernetes and docs/quickstart-ovn.md: all of OVN and of kuryr-cni are pods."""
 import base64
 import os
 import shutil
+from pathlib import Path
 
 from harness.namespaces import WORK
 from harness.process import run
 from harness.transcript import Transcript
-from kubernetes import ovn_image
+from kubernetes import images, ovn_image
 from kubernetes.controllers import is_true, of_app
 from kubernetes.network import in_url
 from kubernetes.ovn_nodes import OvnNodes
-from kubernetes.two_nodes import APPLIED, MANIFESTS, TwoNodes
+from kubernetes.page_steps import ssh_to
+from kubernetes.two_nodes import MANIFESTS
 from ovn.central import NORTHBOUND_PORT, SOUTHBOUND_PORT
 
+PAGE = Path("docs/quickstart-ovn.md")
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 ROLES = ("central", "controller", "host")
 CENTRAL = "ovn-central"
 PODS = "/api/v1/namespaces/kube-system/pods"
 SCHEMAS = {"nb": "OVN_Northbound", "sb": "OVN_Southbound"}
+SERVICES = "10.96.0.0/12"
 
 
 class DeployedOvn(OvnNodes):
     names = ("node1", "node2", "node3")
-    applied = (*APPLIED, "ovn-central.yaml", "ovn-host.yaml")
+    applied = ()
 
-    def __init__(self, release, options):
+    def __init__(self, release, options, facts):
+        """facts: those of the page's commands."""
         super().__init__(release, options)
-        self.page = Transcript("In Kubernetes", "docs/ovn.md")
-        archive = ovn_image.build(WORK, self.page.take_commands()[0])
+        self.facts, self.stand_ins = facts, {"NODES": " ".join(self.names)}
+        os.environ["KUBECONFIG"] = str(self.api.write_kubeconfig(WORK / "ovn.kubeconfig"))
+        ssh_to({host.name: host.entry for host in self.hosts})
+        archive = WORK / "busybox.tar"
+        images.pack_busybox(archive)
         for node in self.nodes:
             node.containerd.import_images(archive)
-        kubeconfig = self.api.write_kubeconfig(WORK / "ovn.kubeconfig")
-        os.environ["KUBECONFIG"] = str(kubeconfig)
-        make_secrets, edit, *_ = self.page.take_commands()
-        run(make_secrets)
-        to_ipv6 = self.page.take_commands()
-        self._edit_manifests([edit, *(to_ipv6 if 4 not in self.families else ())])
+        ovn_image.prepare(WORK)
+        page = Transcript("2. Load the images on all nodes", str(PAGE), self.stand_ins)
+        page.next_block(facts)
+        page.finish()
+        self._edit_manifests()
+
+    def _make_node(self, host):
+        node = super()._make_node(host)
+        host.path("/opt/cni/bin/kuryr-cni").unlink()
+        return node
+
+    def _edit_manifests(self):
+        """As the user of other Services and of this Kubernetes does. The repository's own files stay as they are."""
+        copies = WORK / "manifests"
+        shutil.copytree(MANIFESTS, copies, symlinks=True)
+        run("mount", "--bind", copies, MANIFESTS)
+        for file in (MANIFESTS / "kuryr-daemon.yaml", MANIFESTS / "kuryr-controller.yaml"):
+            file.write_text(file.read_text().replace(SERVICES, ", ".join(self.network.services)))
+        older = self.release.before_policy_v1(Transcript("In Kubernetes", "docs/install.md").take_commands())
+        to_ipv6 = Transcript("In Kubernetes", "docs/ovn.md").take_commands() if 4 not in self.families else []
+        for each in (*older, *to_ipv6):
+            run("bash", "-uc", each)
+
+    def start(self):
+        """Kubernetes' programs, and whatever the page applies."""
+        self.start_kubernetes()
+        page = Transcript("3. Apply the manifests", str(PAGE))
+        page.next_block(self.facts)
+        page.next_block(self.facts)
+        page.finish()
         for role in ROLES:
             self.tls(role).mkdir()
             for name, content in self.api.get(f"{SECRETS}/ovn-tls-{role}")["data"].items():
                 (self.tls(role) / name).write_bytes(base64.b64decode(content))
+        self.wait_until_ready()
+
+    def start_controller(self):
+        """The page applies it."""
 
     @staticmethod
     def tls(role):
         """A folder with the files of the role's Secret."""
         return WORK / f"ovn-tls-{role}"
 
-    def start(self):
-        TwoNodes.start(self)
-
-    def _edit_manifests(self, commands):
-        """As docs/install.md and docs/ovn.md have it; the latter's commands. The repository's own files stay as they are."""
-        copies = WORK / "manifests"
-        shutil.copytree(MANIFESTS, copies, symlinks=True)
-        run("mount", "--bind", copies, MANIFESTS)
-        install = Transcript("In Kubernetes", "docs/install.md")
-        install.take_commands()
-        for each in (*self.release.before_policy_v1(install.take_commands()), *commands):
-            run("bash", "-uc", each)
-
-    def _manifest(self, name):
-        return TwoNodes._manifest(self, name)
-
-    def _controller_changes(self):
-        """Its files are in the Secret's folder, which pods have."""
-        folder = self.tls("controller")
-        return {"ovn": {"nb_private_key": folder / "tls.key", "nb_certificate": folder / "tls.crt", "nb_ca_cert": folder / "ca.crt"}}
-
-    def _agent_changes(self):
-        return {}
+    def undo(self):
+        page = Transcript("Undo it all", str(PAGE), self.stand_ins)
+        page.next_block(self.facts)
+        page.finish()
 
     # ---- the members
     def members(self):

@@ -4,31 +4,35 @@ import shutil
 from harness.expectation import expect_same
 from harness.process import run
 from harness.transcript import Transcript
-from kubernetes.deployed_ovn import CENTRAL, PODS, SCHEMAS, DeployedOvn
+from kubernetes.deployed_ovn import CENTRAL, PAGE, PODS, SCHEMAS, DeployedOvn
 from kubernetes.network_pods import PORT, NetworkPods, ask, until_answered
 from kubernetes.ovn_facts import wait_until
+from kubernetes.page_steps import PagePods, wait_until_undone
 
 DATABASES = "/var/lib/kuryr-ovn"
 
 
 class DeployedOvnFacts:
     def __init__(self, release, options):
-        self.make = lambda: DeployedOvn(release, options)
+        self.make = lambda facts: DeployedOvn(release, options, facts)
         self.cluster = None
 
     def state(self, facts):
         self.fact = facts.fact
-        with self.fact("three nodes on OVN become ready by etc/kubernetes, whose databases' members begin by themselves", basis=True):
-            self.cluster = self.make()
+        with self.fact("three nodes on OVN become ready by docs/quickstart-ovn.md, and the databases' members begin", basis=True):
+            self.cluster = self.make(facts)
             self.cluster.start()
             self.cluster.wait_for_members()
             self.wait_for_servers()
         self.first, self.second, _ = self.cluster.nodes
         self.pods = NetworkPods(self.cluster)
+        pods = PagePods(str(PAGE), facts)
+        pods.start()
+        pods.close_and_open()
         with self.fact("pods of two nodes reach each other", basis=True):
             self.one = self.pods.make({"one": (self.first, None)})["one"]
             self.new_pod_is_reached()
-        with self.fact("kube-proxy's rules lead pods of both nodes to a Service"):
+        with self.fact("pods of both nodes reach a Service"):
             service = self.pods.serve(self.one, next(iter(self.cluster.families)))
             away = self.pods.make({"away": (self.second, None)})["away"]
             for pod in (self.one, away):
@@ -60,19 +64,23 @@ class DeployedOvnFacts:
         with self.fact("all data are lost: docs/ovn.md's commands start the databases anew, and both pods are reached"):
             self.lose_all_data()
             self.new_pod_is_reached()
+        with self.fact("docs/quickstart-ovn.md: its last commands leave neither objects of the API nor anything on the nodes"):
+            self.undo()
 
     def lose_all_data(self):
         before = self.cluster.members()
         for pod in before.values():
             shutil.rmtree(self.cluster.node_of(pod).host.path(DATABASES))
-        # Here kuryr-controller has no Deployment.
-        *commands, _ = self.cluster.page.take_commands()
-        self.cluster.page.finish()
-        for command in commands:
+        for command in Transcript("Start the databases anew", "docs/ovn.md").take_commands():
             run(command)
-        self.cluster.kill_controller()
-        self.cluster.start_controller()
         self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
+
+    def undo(self):
+        run("kubectl --namespace kube-system scale --replicas=0 deployment/cluster-dns")
+        run("kubectl delete pods --all --grace-period=1")
+        run("kubectl --namespace kube-system wait pods --selector k8s-app=kube-dns --for=delete --timeout=60s", check=False)
+        self.cluster.undo()
+        wait_until_undone(self.cluster.hosts)
 
     def new_pod_is_reached(self):
         made = self.pods.make({"new": (self.second, None)})["new"]

@@ -1,16 +1,21 @@
-"""README.md's commands for a cluster, and those of docs/install.md and docs/controller.md: run as they stand there."""
+"""docs/quickstart-local.md's commands, and those of docs/install.md, docs/controller.md and docs/operations.md: run as they stand."""
+import json
 import re
 import shutil
 from pathlib import Path
 
 from harness import namespaces
-from harness.kube_api import PODS
+from harness.expectation import nothing
+from harness.host import HERE
 from harness.process import run
 from harness.transcript import Transcript
 from kubernetes.images import BUSYBOX
+from kubernetes.page_steps import PagePods, ssh_to, wait_until_undone
 
 MANIFESTS = Path("etc/kubernetes")
-NAMES = ("one", "two")
+PAGE = Path("docs/quickstart-local.md")
+NODE = "node1"
+NODES = {"NODES": NODE}
 
 
 class QuickStart:
@@ -18,12 +23,10 @@ class QuickStart:
         """checks: KubeletFacts, on a node whose containerd runs."""
         self.checks, self.fact, self.facts = checks, checks.fact, checks.facts
         self.install = Transcript("In Kubernetes", "docs/install.md")
-        readme = Transcript("On your cluster", "README.md")
-        self.commands = readme.take_commands()
-        readme.finish()
+        ssh_to({NODE: []})
 
     def load_image(self):
-        self.install.next_block(self.facts)
+        self.whole(Transcript("2. Load the image on all nodes", str(PAGE), NODES))
         # The pods' image stands for this one: no registry is asked.
         run("ctr", "-n", "k8s.io", "images", "tag", "localhost/busybox:1", BUSYBOX)
         with self.fact("docs/install.md says how large the image is"):
@@ -31,50 +34,60 @@ class QuickStart:
             told = re.search(r"\bIt has (\d+) MB", Path("docs/install.md").read_text(encoding="utf-8"))[1]
             assert abs(size / 1e6 - int(told)) <= 1, f"{size} bytes, on the page {told} MB"
 
-    def edit_manifests(self, pool):
+    def edit_manifests(self, pool=""):
         """As its user does: pools first, then what this Kubernetes is too old for. The repository's own files stay as they are."""
         copies = namespaces.WORK / "manifests"
-        shutil.copytree(MANIFESTS, copies, symlinks=True)
-        run("mount", "--bind", copies, MANIFESTS)
+        if not copies.exists():
+            shutil.copytree(MANIFESTS, copies, symlinks=True)
+            self.edits = self.checks.release.before_policy_v1(self.install.take_commands())
+        edited = namespaces.WORK / ("manifests-with-pool" if pool else "manifests-as-they-are")
+        shutil.copytree(copies, edited, symlinks=True)
+        run("mount", "--bind", edited, MANIFESTS)
         file, section = MANIFESTS / "kuryr-controller.yaml", "    [pool:pods]\n"
         whole = file.read_text()
         assert whole.count(section) == 1, f"{file} has no {section}"
         file.write_text(whole.replace(section, pool + section))
-        for each in self.checks.release.before_policy_v1(self.install.take_commands()):
+        for each in self.edits:
             run("bash", "-uc", each)
 
     def apply_agent(self):
-        self.install.next_block(self.facts)
-        self.install.finish()
+        self.whole(self.install)
 
     def apply_all(self):
-        """README.md's first two commands, and what docs/controller.md has in their place."""
-        for _ in range(2):
-            self.step()
+        """What the quick start applies, and what docs/controller.md has in its place."""
+        with self.fact(f"{PAGE}: the manifests are applied, and their programs become ready", basis=True):
+            page = Transcript("3. Apply the manifests", str(PAGE))
+            page.next_block(self.facts)
+        self.whole(page)
         with self.fact("docs/controller.md: the same by its command"):
-            self.run_whole(Transcript("Start it in Kubernetes", "docs/controller.md"))
+            self.whole(Transcript("Start it in Kubernetes", "docs/controller.md"))
 
-    def run_whole(self, section):
-        """A section that has one block."""
+    def whole(self, section):
+        """A section's last block."""
         section.next_block(self.facts)
         section.finish()
 
-    def step(self):
-        """The next command's output."""
-        command = self.commands.pop(0)
-        with self.fact(f"README.md: $ {command.splitlines()[0]}", basis=True):
-            self.said = run("bash", "-uc", command)
-        return self.said
-
     def two_pods(self):
-        while self.commands:
-            self.step()
-        with self.fact("README.md: one ping was answered"):
-            assert "1 packets received" in self.said, self.said
+        pods = PagePods(str(PAGE), self.facts)
+        pods.start()
         with self.fact("docs/install.md: the agent is ready, shows its pods, and kuryr-cni --decode the plan of one"):
-            self.run_whole(Transcript("Is it well?", "docs/install.md"))
+            self.whole(Transcript("Is it well?", "docs/install.md"))
         with self.fact("docs/operations.md: kuryr-cni doctor, in the agent's container, has nothing to mend"):
-            self.run_whole(Transcript("Check a node", "docs/operations.md"))
-        for name in NAMES:
-            self.checks.api.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=1")
-        self.checks.api.wait("they are gone", lambda found: not {("default", name) for name in NAMES} & set(found), PODS)
+            self.whole(Transcript("Check a node", "docs/operations.md"))
+        pods.close_and_open()
+
+    # ---- the end
+    def undo(self):
+        """On a cluster without kuryr-controller, whose node another page has changed."""
+        self.edit_manifests()
+        with self.fact(f"{PAGE}: the manifests are applied once more", basis=True):
+            Transcript("3. Apply the manifests", str(PAGE)).next_block(self.facts)
+            assert "kuryr0" in links(), "no management port"
+        with self.fact(f"{PAGE}: its last commands leave neither objects of the API nor anything on the node"):
+            self.whole(Transcript("Undo it all", str(PAGE), NODES))
+            wait_until_undone([HERE], but=["daemonset.apps/kuryr-cni-ds"])
+            nothing({"kuryr0", "br-int"} & links(), "links")
+
+
+def links():
+    return {each["ifname"] for each in json.loads(run("ip -json link"))}
