@@ -60,7 +60,7 @@ class Cluster:
             self.api.apply(f"{PATHS[kind]}/{name}", document)
 
     def allow_services(self):
-        """What kuryr-controller needs for [ovn] services = ovn: docs/ovn.md's edit of its manifest."""
+        """What kuryr-controller needs for [ovn] services = ovn: docs/quickstart-ovn.md's edit of its manifest."""
         self.apply((REPOSITORY / "etc/kubernetes/rbac-controller.yaml").read_text().replace("#ovn ", ""))
 
     def insist(self, method, path, body=None, **options):

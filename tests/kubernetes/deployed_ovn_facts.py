@@ -55,13 +55,13 @@ class DeployedOvnFacts:
             self.delete(*self.cluster.members())
             expect_same(before, self.servers(), "servers")
             self.new_pod_is_reached()
-        with self.fact("docs/ovn.md's commands roll OVN's pods as for an upgrade, and a new pod is reached"):
+        with self.fact("docs/upgrade.md's commands roll OVN's pods as for an upgrade, and a new pod is reached"):
             before = self.cluster.members()
-            for command in Transcript("Upgrade OVN", "docs/ovn.md").take_commands():
+            for command in Transcript("Upgrade OVN", "docs/upgrade.md").take_commands():
                 run(command)
             self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
             self.new_pod_is_reached()
-        with self.fact("all data are lost: docs/ovn.md's commands start the databases anew, and both pods are reached"):
+        with self.fact("all data are lost: docs/ovn-operations.md's commands start the databases anew, and both pods are reached"):
             self.lose_all_data()
             self.new_pod_is_reached()
         with self.fact("docs/quickstart-ovn.md: its last commands leave neither objects of the API nor anything on the nodes"):
@@ -71,7 +71,7 @@ class DeployedOvnFacts:
         before = self.cluster.members()
         for pod in before.values():
             shutil.rmtree(self.cluster.node_of(pod).host.path(DATABASES))
-        for command in Transcript("Start the databases anew", "docs/ovn.md").take_commands():
+        for command in Transcript("Start the databases anew", "docs/ovn-operations.md").take_commands():
             run(command)
         self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
 

@@ -86,8 +86,8 @@ class HandOver:
             kubectl("wait", "--for=condition=Established", "--timeout=60s", f"customresourcedefinition/{plural}.openstack.org")
 
     def uninstall(self):
-        with self.fact("docs/controller.md: kuryr-controller is gone when its first command returns, and leaves nothing"):
-            page = Transcript("How to uninstall it", "docs/controller.md")
+        with self.fact("docs/upgrade.md: kuryr-controller is gone when its first command returns, and leaves nothing"):
+            page = Transcript("Remove kuryr-controller alone", "docs/upgrade.md")
             delete, remove = page.take_commands()
             page.finish()
             run("bash", "-uc", delete)

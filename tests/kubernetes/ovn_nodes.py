@@ -4,7 +4,7 @@ from kubernetes.network import in_url
 from kubernetes.two_nodes import TwoNodes
 from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons, avoid_zero_snat
 
-# docs/ovn.md's command removes these marks.
+# docs/quickstart-ovn.md's command removes these marks.
 MARK = "#ovn "
 
 
@@ -35,7 +35,7 @@ class OvnNodes(TwoNodes):
         return self.management_address(pod.node, family)
 
     def _manifest(self, name):
-        """As docs/ovn.md's commands make it, if it grants what OVN's Services need."""
+        """As docs/quickstart-ovn.md's commands make it, if it grants what OVN's Services need."""
         text = super()._manifest(name)
         return text if self.proxy_serves_pods or name.startswith("kuryr-") else text.replace(MARK, "")
 
