@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+from harness.container_image import Layer
 from harness.namespaces import WORK
 from harness.process import run
 from harness.transcript import Transcript
@@ -38,10 +39,7 @@ class DeployedOvn(OvnNodes):
         images.pack_busybox(archive)
         for node in self.nodes:
             node.containerd.import_images(archive)
-        ovn_image.prepare(WORK)
-        page = Transcript("2. Load the images on all nodes", str(PAGE), self.stand_ins)
-        page.next_block(facts)
-        page.finish()
+        self.load_images(Layer())
         self._edit_manifests()
 
     def _make_node(self, host):
@@ -60,6 +58,13 @@ class DeployedOvn(OvnNodes):
         to_ipv6 = Transcript("In Kubernetes", "docs/ovn.md").take_commands() if 4 not in self.families else []
         for each in (*older, *to_ipv6):
             run("bash", "-uc", each)
+
+    def load_images(self, layer):
+        """On all nodes; OVN's with the programs of that layer's root."""
+        ovn_image.prepare(WORK, layer)
+        page = Transcript("2. Load the images on all nodes", str(PAGE), self.stand_ins)
+        page.next_block(self.facts)
+        page.finish()
 
     def start(self):
         """Kubernetes' programs, and whatever the page applies."""
@@ -117,6 +122,11 @@ class DeployedOvn(OvnNodes):
         """The ids of the cluster's servers, as a member tells."""
         _, _, listed = self.status(pod, database).partition("\nServers:\n")
         return {line.split()[0] for line in listed.splitlines() if line.strip()}
+
+    def schema_version(self, pod, database):
+        """Of a member's database."""
+        return self.execute(pod, database, "ovsdb-client", "get-schema-version", f"unix:/run/ovn/ovn{database}_db.sock",
+                            SCHEMAS[database])[1].strip()
 
     def databases_of(self, role):
         """What its key opens."""
