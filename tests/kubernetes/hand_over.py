@@ -54,14 +54,14 @@ class HandOver:
         self.api.request("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
         with self.fact(f"{PAGE}: its command takes kuryr-kubernetes' finalizers, and no others, from what that controller left"):
             self.define_kinds()
-            kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": LEFT}))
-            kubectl("delete", "--wait=false", OWNED, "--all")
-            before = kubectl("get", OWNED, "--output=name").split()
+            in_shop("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": LEFT}))
+            in_shop("delete", "--wait=false", OWNED, "--all")
+            before = in_shop("get", OWNED, "--output=name").split()
             assert len(before) == len(LEFT), f"without the command there is {before}"
             page.next_block(self.facts)
-            assert kubectl("get", OWNED, "--output=name").split() == ["service/web"], "another finalizer was taken, or one was left"
-            assert kubectl("get", "service", "web", "--output=jsonpath={.metadata.finalizers}") == '["example.com/other"]'
-            kubectl("patch", "service", "web", "--type=merge", '--patch={"metadata": {"finalizers": null}}')
+            assert in_shop("get", OWNED, "--output=name").split() == ["service/web"], "another finalizer was taken, or one was left"
+            assert in_shop("get", "service", "web", "--output=jsonpath={.metadata.finalizers}") == '["example.com/other"]'
+            in_shop("patch", "service", "web", "--type=merge", '--patch={"metadata": {"finalizers": null}}')
         with self.fact(f"{PAGE}: a KuryrPort that kuryr-kubernetes left goes once its finalizer is taken away"):
             self.api.request("POST", SHOP, {
                 "apiVersion": "openstack.org/v1", "kind": "KuryrPort",
@@ -150,3 +150,7 @@ class HandOver:
 
 def kubectl(*words, **options):
     return run("kubectl", *words, **options)
+
+
+def in_shop(*words, **options):
+    return kubectl("--namespace=shop", *words, **options)
