@@ -16,15 +16,15 @@ PAGE = Path("docs/from-kuryr-kubernetes.md")
 SHOP = PORT_LIST.replace("/default/", "/shop/")
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Kinds of kuryr-kubernetes whose objects have its finalizers, beside KuryrPorts.
-KINDS = ("KuryrLoadBalancer", "KuryrNetwork", "KuryrNetworkPolicy")
-OWNED = "services,networkpolicies,kuryrloadbalancers,kuryrnetworks,kuryrnetworkpolicies"
+KINDS = {"kuryrloadbalancers": "KuryrLoadBalancer", "kuryrnetworks": "KuryrNetwork", "kuryrnetworkpolicies": "KuryrNetworkPolicy"}
+OWNED = ",".join(("services", "networkpolicies", *KINDS))
 LEFT = [
     {"apiVersion": "v1", "kind": "Service", "metadata": {
         "name": "web", "finalizers": ["kuryr.openstack.org/service-finalizer", "example.com/other"]}, "spec": {"ports": [{"port": 80}]}},
     {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {
         "name": "web", "finalizers": ["kuryr.openstack.org/networkpolicy-finalizer"]}, "spec": {"podSelector": {}}},
     *({"apiVersion": "openstack.org/v1", "kind": kind, "metadata": {"name": "web", "finalizers": [finalizer]}}
-      for kind, finalizer in zip(KINDS, (
+      for kind, finalizer in zip(KINDS.values(), (
           "kuryr.openstack.org/kuryrloadbalancer-finalizers", "kuryrnetwork.finalizers.kuryr.openstack.org",
           "kuryr.openstack.org/networkpolicy-finalizer")))]
 
@@ -62,6 +62,7 @@ class HandOver:
             assert in_shop("get", OWNED, "--output=name").split() == ["service/web"], "another finalizer was taken, or one was left"
             assert in_shop("get", "service", "web", "--output=jsonpath={.metadata.finalizers}") == '["example.com/other"]'
             in_shop("patch", "service", "web", "--type=merge", '--patch={"metadata": {"finalizers": null}}')
+            kubectl("delete", "customresourcedefinitions", *(f"{plural}.openstack.org" for plural in KINDS))
         with self.fact(f"{PAGE}: a KuryrPort that kuryr-kubernetes left goes once its finalizer is taken away"):
             self.api.request("POST", SHOP, {
                 "apiVersion": "openstack.org/v1", "kind": "KuryrPort",
@@ -75,8 +76,7 @@ class HandOver:
 
     def define_kinds(self):
         """With names and fields of kuryr-kubernetes' definitions, as far as the commands use them."""
-        for kind in KINDS:
-            plural = f"{kind.lower().removesuffix('y')}ies" if kind.endswith("y") else f"{kind.lower()}s"
+        for plural, kind in KINDS.items():
             schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
             self.api.request("POST", DEFINITIONS, {
                 "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
