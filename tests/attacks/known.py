@@ -1,4 +1,4 @@
-"""Attacks that somebody has tried: what is written on the pod, and the code of the answer. docs/security.md has the table."""
+"""Attacks that somebody has tried: what is written on the pod, and the code of the answer. docs/attacks.md has the table."""
 import json
 
 from attacks.changes import kind, vhost_user, virtual_function

@@ -1,8 +1,8 @@
-"""A cluster of three nodes on OVN by etc/kubernetes: its StatefulSet's pods keep the databases by Raft and ssl, and its DaemonSet's pods
-are ovn-controllers."""
+"""A cluster of three nodes on OVN by etc/kubernetes and docs/quickstart-ovn.md: all of OVN and of kuryr-cni are pods."""
 import base64
 import os
 import shutil
+from pathlib import Path
 
 import yaml
 
@@ -10,17 +10,18 @@ from harness.container_image import Layer
 from harness.namespaces import WORK
 from harness.process import run
 from harness.transcript import Transcript
-from kubernetes import ovn_image
+from kubernetes import images, ovn_image
 from kubernetes.controllers import is_true, of_app
 from kubernetes.network import in_url
 from kubernetes.ovn_nodes import OvnNodes
-from kubernetes.two_nodes import BASE, TwoNodes
+from kubernetes.page_steps import ssh_to
+from kubernetes.two_nodes import BASE
 from ovn.central import NORTHBOUND_PORT, SOUTHBOUND_PORT
 
+PAGE = Path("docs/quickstart-ovn.md")
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 ROLES = ("central", "controller", "host")
 CENTRAL = "ovn-central"
-WITHOUT_PODS = {("DaemonSet", "kuryr-daemon"), ("Deployment", "kuryr-controller")}
 PODS = "/api/v1/namespaces/kube-system/pods"
 SCHEMAS = {"nb": "OVN_Northbound", "sb": "OVN_Southbound"}
 
@@ -28,61 +29,71 @@ SCHEMAS = {"nb": "OVN_Northbound", "sb": "OVN_Southbound"}
 class DeployedOvn(OvnNodes):
     names = ("node1", "node2", "node3")
 
-    def __init__(self, release, options):
+    def __init__(self, release, options, facts):
+        """facts: those of the page's commands."""
         super().__init__(release, options)
-        self.page = Transcript("In Kubernetes", "docs/ovn.md", release.stand_ins)
-        self.build_image = self.page.take_commands()[0]
-        self.load_image(Layer())
-        kubeconfig = self.api.write_kubeconfig(WORK / "ovn.kubeconfig")
-        os.environ["KUBECONFIG"] = str(kubeconfig)
-        make_secrets, apply = self.page.take_commands()
-        run(make_secrets)
-        self.overlay = apply.split()[-1]
-        (to_ipv6,) = self.page.take_commands()
+        self.facts, self.stand_ins = facts, {"NODES": " ".join(self.names), **release.stand_ins}
+        os.environ["KUBECONFIG"] = str(self.api.write_kubeconfig(WORK / "ovn.kubeconfig"))
+        ssh_to({host.name: host.entry for host in self.hosts})
+        archive = WORK / "busybox.tar"
+        images.pack_busybox(archive)
+        for node in self.nodes:
+            node.containerd.import_images(archive)
+        self.load_images(Layer())
         if 4 not in self.families:
-            self._edit_manifests(to_ipv6)
+            self._edit_manifests()
+
+    def _make_node(self, host):
+        node = super()._make_node(host)
+        host.path("/opt/cni/bin/kuryr-cni").unlink()
+        return node
+
+    @staticmethod
+    def _edit_manifests():
+        """As the user of Services of IPv6 does. The repository's own files stay as they are."""
+        copies = WORK / "manifests"
+        shutil.copytree(BASE, copies)
+        run("mount", "--bind", copies, BASE)
+        for each in Transcript("In Kubernetes", "docs/ovn.md").take_commands():
+            run("bash", "-uc", each)
+
+    def _manifests(self):
+        """The page applies them; the user's own options are there before."""
+        return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kuryr-own", "namespace": "kube-system"},
+                               "data": {"own.conf": f"[node_network]\nservice_cidrs = {', '.join(self.network.services)}\n"}})
+
+    def load_images(self, layer):
+        """On all nodes; OVN's with the programs of that layer's root."""
+        ovn_image.prepare(WORK, layer)
+        page = Transcript("2. Load the images on all nodes", str(PAGE), self.stand_ins)
+        page.next_block(self.facts)
+        page.finish()
+
+    def start(self):
+        """Kubernetes' programs, and whatever the page applies."""
+        self.start_kubernetes()
+        page = Transcript("3. Apply the manifests", str(PAGE), self.stand_ins)
+        page.next_block(self.facts)
+        page.next_block(self.facts)
+        page.finish()
         for role in ROLES:
             self.tls(role).mkdir()
             for name, content in self.api.get(f"{SECRETS}/ovn-tls-{role}")["data"].items():
                 (self.tls(role) / name).write_bytes(base64.b64decode(content))
+        self.wait_until_ready()
 
-    def load_image(self, layer):
-        """OVN's image on all nodes, with the programs of that layer's root."""
-        archive = ovn_image.build(WORK, self.build_image, layer)
-        for node in self.nodes:
-            node.containerd.import_images(archive)
+    def start_controller(self):
+        """The page applies it."""
 
     @staticmethod
     def tls(role):
         """A folder with the files of the role's Secret."""
         return WORK / f"ovn-tls-{role}"
 
-    def start(self):
-        TwoNodes.start(self)
-
-    @staticmethod
-    def _edit_manifests(command):
-        """The repository's own files stay as they are."""
-        copies = WORK / "manifests"
-        shutil.copytree(BASE, copies)
-        run("mount", "--bind", copies, BASE)
-        run("bash", "-uc", command)
-
-    def _manifests(self):
-        """docs/ovn.md's overlay. Its kuryr-daemon and kuryr-controller have no pods here."""
-        objects = yaml.safe_load_all(run("kubectl", "kustomize", self.overlay))
-        return yaml.safe_dump_all(each for each in objects if (each["kind"], each["metadata"]["name"]) not in WITHOUT_PODS)
-
-    def _conf_files(self, program):
-        return [*super()._conf_files(program), BASE / "ovn/backend.conf"]
-
-    def _controller_changes(self):
-        """Its files are in the Secret's folder, which pods have."""
-        folder = self.tls("controller")
-        return {"ovn": {"nb_private_key": folder / "tls.key", "nb_certificate": folder / "tls.crt", "nb_ca_cert": folder / "ca.crt"}}
-
-    def _agent_changes(self):
-        return {}
+    def undo(self):
+        page = Transcript("Undo it all", str(PAGE), self.stand_ins)
+        page.next_block(self.facts)
+        page.finish()
 
     # ---- the members
     def members(self):

@@ -6,9 +6,10 @@ from harness.expectation import expect, expect_same, nothing
 from harness.process import run
 from harness.traffic import Traffic
 from harness.transcript import Transcript
-from kubernetes.deployed_ovn import CENTRAL, PODS, SCHEMAS, DeployedOvn
+from kubernetes.deployed_ovn import CENTRAL, PAGE, PODS, SCHEMAS, DeployedOvn
 from kubernetes.network_pods import PORT, NetworkPods, ask, until_answered
 from kubernetes.ovn_facts import wait_until
+from kubernetes.page_steps import PagePods, wait_until_undone
 from ovn.release import release_of
 
 DATABASES = "/var/lib/kuryr-ovn"
@@ -16,24 +17,27 @@ DATABASES = "/var/lib/kuryr-ovn"
 
 class DeployedOvnFacts:
     def __init__(self, release, options):
-        self.make = lambda: DeployedOvn(release, options)
+        self.make = lambda facts: DeployedOvn(release, options, facts)
         self.upgrades = options.upgrades
         self.cluster = None
 
     def state(self, facts):
         self.fact = facts.fact
-        with self.fact("three nodes on OVN become ready by etc/kubernetes, whose databases' members begin by themselves", basis=True):
-            self.cluster = self.make()
+        with self.fact("three nodes on OVN become ready by docs/quickstart-ovn.md, and the databases' members begin", basis=True):
+            self.cluster = self.make(facts)
             self.cluster.start()
             self.cluster.wait_for_members()
             self.wait_for_servers()
         self.first, self.second, _ = self.cluster.nodes
         self.pods = NetworkPods(self.cluster)
+        pods = PagePods(str(PAGE), facts)
+        pods.start()
+        pods.close_and_open()
         with self.fact("pods of two nodes reach each other", basis=True):
             made = self.pods.make({"one": (self.first, None), "away": (self.second, None)})
             self.one, self.away = made["one"], made["away"]
             self.new_pod_is_reached()
-        with self.fact("kube-proxy's rules lead pods of both nodes to a Service"):
+        with self.fact("pods of both nodes reach a Service"):
             service = self.pods.serve(self.one, next(iter(self.cluster.families)))
             for pod in (self.one, self.away):
                 until_answered(pod.netns, service["clusterIP"], 80, "one")
@@ -55,14 +59,16 @@ class DeployedOvnFacts:
             self.delete(*self.cluster.members())
             expect_same(before, self.servers(), "servers")
             self.new_pod_is_reached()
-        with self.fact("docs/ovn.md's commands roll OVN's pods as for an upgrade: no datagram is lost, and a new pod is reached"):
+        with self.fact("docs/upgrade.md's commands roll OVN's pods as for an upgrade: no datagram is lost, and a new pod is reached"):
             self.roll()
         for suite in self.upgrades:
-            with self.fact(f"docs/ovn.md's commands upgrade OVN to Debian {suite}'s: no datagram is lost, and a new pod is reached"):
+            with self.fact(f"docs/upgrade.md's commands upgrade OVN to Debian {suite}'s: no datagram is lost, and a new pod is reached"):
                 self.upgrade(release_of(suite, {}))
-        with self.fact("all data are lost: docs/ovn.md's commands start the databases anew, and both pods are reached"):
+        with self.fact("all data are lost: docs/ovn-operations.md's commands start the databases anew, and both pods are reached"):
             self.lose_all_data()
             self.new_pod_is_reached()
+        with self.fact("docs/quickstart-ovn.md: its last commands leave neither objects of the API nor anything on the nodes"):
+            self.undo()
 
     def roll(self):
         """While the pods of two nodes send to each other."""
@@ -70,7 +76,7 @@ class DeployedOvnFacts:
         traffic = Traffic([(pod.netns, next(iter(pod.addresses.values()))) for pod in (self.one, self.away)])
         try:
             expect(traffic.wait_until_all_flow(), "pods do not reach each other")
-            for command in Transcript("Upgrade OVN", "docs/ovn.md").take_commands():
+            for command in Transcript("Upgrade OVN", "docs/upgrade.md").take_commands():
                 run(command)
             self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
             expect(traffic.wait_until_all_flow(), "pods do not reach each other any more")
@@ -80,7 +86,7 @@ class DeployedOvnFacts:
         self.new_pod_is_reached()
 
     def upgrade(self, release):
-        self.cluster.load_image(Layer(release.root, release.enter()))
+        self.cluster.load_images(Layer(release.root, release.enter()))
         self.roll()
         wanted = {database: release.schema_version(database) for database in SCHEMAS}
         for pod in self.cluster.members().values():
@@ -90,14 +96,16 @@ class DeployedOvnFacts:
         before = self.cluster.members()
         for pod in before.values():
             shutil.rmtree(self.cluster.node_of(pod).host.path(DATABASES))
-        # Here kuryr-controller has no Deployment.
-        *commands, _ = self.cluster.page.take_commands()
-        self.cluster.page.finish()
-        for command in commands:
+        for command in Transcript("Start the databases anew", "docs/ovn-operations.md").take_commands():
             run(command)
-        self.cluster.kill_controller()
-        self.cluster.start_controller()
         self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
+
+    def undo(self):
+        run("kubectl --namespace kube-system scale --replicas=0 deployment/cluster-dns")
+        run("kubectl delete pods --all --grace-period=1")
+        run("kubectl --namespace kube-system wait pods --selector k8s-app=kube-dns --for=delete --timeout=60s", check=False)
+        self.cluster.undo()
+        wait_until_undone(self.cluster.hosts)
 
     def new_pod_is_reached(self):
         made = self.pods.make({"new": (self.second, None)})["new"]

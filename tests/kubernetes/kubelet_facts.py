@@ -70,6 +70,7 @@ class KubeletFacts:
         HotPlug(self).state()
         self.ends()
         HandOver(self).state()
+        self.quick_start.undo()
 
     def recreate(self, facts, rounds):
         """States facts of recreated pods, in place of state()'s."""
@@ -85,7 +86,7 @@ class KubeletFacts:
     def start(self, facts):
         """The cluster, with agent and controllers."""
         self.facts, self.fact = facts, facts.fact
-        with self.fact("the image is built by its Containerfile, and loaded, by docs/install.md's commands", basis=True):
+        with self.fact("the image is built by its Containerfile, and loaded, by docs/quickstart-local.md's commands", basis=True):
             self.cluster = Cluster(self.release)
             busybox = namespaces.WORK / "busybox.tar"
             run("tests/runtimes/image", busybox)

@@ -53,7 +53,7 @@ class OvnFacts:
             self.wait_for_ports()
 
     def trace(self):
-        """By docs/ovn.md's command, on the node that OVN's databases are on."""
+        """By docs/ovn-operations.md's command, on the node that OVN's databases are on."""
         host, program = self.cluster.hosts[0], WORK / "bin/kuryr-controller"
         program.parent.mkdir()
         program.write_text(f'#!/bin/sh\nexec {" ".join(host.entry)} {self.cluster.options.controller} '
@@ -61,7 +61,7 @@ class OvnFacts:
         program.chmod(0o755)
         before = os.environ["PATH"]
         os.environ["PATH"] = f"{program.parent}:{before}"
-        page = Transcript("How to look", "docs/ovn.md")
+        page = Transcript("How to look", "docs/ovn-operations.md")
         page.next_block(self)
         page.finish()
         os.environ["PATH"] = before

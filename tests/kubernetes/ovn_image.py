@@ -8,24 +8,20 @@ from harness.process import run
 from kubernetes import podman
 
 CONTAINERFILE = Path("etc/kubernetes/ovn.Containerfile")
-IMAGE = "docker.io/library/kuryr-ovn:0.1.0"
 PROGRAMS = ("/bin/bash", "/usr/bin/curl", "/usr/bin/ovs-appctl", "/usr/bin/ovsdb-client", "/usr/bin/ovsdb-tool", "/usr/sbin/ovsdb-server",
             *(f"/usr/bin/ovn-{name}" for name in ("controller", "nbctl", "northd", "sbctl", "trace")))
 SCHEMAS = [f"/usr/share/ovn/ovn-{name}.ovsschema" for name in ("nb", "sb")]
 
 
-def build(folder, command, layer):
-    """An archive of the image, in that folder, on a node of harness.runtime_node. command: docs/ovn.md's, which builds it; layer: of
+def prepare(folder, layer):
+    """From now on, on a node of harness.runtime_node, podman builds the image on that base, which is packed in the folder. layer: of
     the machine or the root whose OVN it gets."""
     podman.set_up()
-    base, archive = folder / "debian.tar", folder / "kuryr-ovn.tar"
+    base = folder / "debian.tar"
     _pack_base(base, layer)
     run("podman", "load", "--input", base)
     # A container of its own would need a network for RUN.
-    run(command, env={**os.environ, "BUILDAH_ISOLATION": "chroot"})
-    archive.unlink(missing_ok=True)
-    run("podman", "save", "--output", archive, IMAGE)
-    return archive
+    os.environ["BUILDAH_ISOLATION"] = "chroot"
 
 
 def _pack_base(file, layer):

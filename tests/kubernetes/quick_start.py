@@ -1,14 +1,19 @@
-"""README.md's commands for a cluster, and those of docs/install.md and docs/controller.md: run as they stand there."""
+"""docs/quickstart-local.md's commands, and those of docs/install.md, docs/controller.md and docs/operations.md: run as they stand."""
+import json
 import re
 from pathlib import Path
 
 from harness import namespaces
-from harness.kube_api import PODS
+from harness.expectation import nothing
+from harness.host import HERE
 from harness.process import run
 from harness.transcript import Transcript
 from kubernetes.images import BUSYBOX
+from kubernetes.page_steps import PagePods, ssh_to, wait_until_undone
 
-NAMES = ("one", "two")
+PAGE = Path("docs/quickstart-local.md")
+NODE = "node1"
+NODES = {"NODES": NODE}
 
 
 class QuickStart:
@@ -17,12 +22,10 @@ class QuickStart:
         self.checks, self.fact, self.facts = checks, checks.fact, checks.facts
         self.stand_ins = checks.release.stand_ins
         self.install = Transcript("In Kubernetes", "docs/install.md", self.stand_ins)
-        readme = Transcript("On your cluster", "README.md", self.stand_ins)
-        self.commands = readme.take_commands()
-        readme.finish()
+        ssh_to({NODE: []})
 
     def load_image(self):
-        self.install.next_block(self.facts)
+        self.whole(Transcript("2. Load the image on all nodes", str(PAGE), NODES))
         # The pods' image stands for this one: no registry is asked.
         run("ctr", "-n", "k8s.io", "images", "tag", "localhost/busybox:1", BUSYBOX)
         with self.fact("docs/install.md says how large the image is"):
@@ -33,40 +36,46 @@ class QuickStart:
     def store_options(self, text):
         Path(namespaces.WORK, "own.conf").write_text(text)
         (store,) = self.install.take_commands()
-        run(store, cwd=namespaces.WORK)
+        run("bash", "-uc", store, cwd=namespaces.WORK)
 
     def apply_agent(self):
-        self.install.next_block(self.facts)
-        self.install.finish()
+        self.whole(self.install)
 
     def apply_all(self):
-        """README.md's first two commands, and what docs/controller.md has in their place."""
-        for _ in range(2):
-            self.step()
+        """What the quick start applies, and what docs/controller.md has in its place."""
+        with self.fact(f"{PAGE}: the manifests are applied, and their programs become ready", basis=True):
+            page = Transcript("3. Apply the manifests", str(PAGE), self.stand_ins)
+            page.next_block(self.facts)
+        self.whole(page)
         with self.fact("docs/controller.md: the same by its command"):
-            self.run_whole(Transcript("Start it in Kubernetes", "docs/controller.md", self.stand_ins))
+            self.whole(Transcript("Start it in Kubernetes", "docs/controller.md", self.stand_ins))
 
-    def run_whole(self, section):
-        """A section that has one block."""
+    def whole(self, section):
+        """A section's last block."""
         section.next_block(self.facts)
         section.finish()
 
-    def step(self):
-        """The next command's output."""
-        command = self.commands.pop(0)
-        with self.fact(f"README.md: $ {command.splitlines()[0]}", basis=True):
-            self.said = run("bash", "-uc", command)
-        return self.said
-
     def two_pods(self):
-        while self.commands:
-            self.step()
-        with self.fact("README.md: one ping was answered"):
-            assert "1 packets received" in self.said, self.said
+        pods = PagePods(str(PAGE), self.facts)
+        pods.start()
         with self.fact("docs/install.md: the agent is ready, shows its pods, and kuryr-cni --decode the plan of one"):
-            self.run_whole(Transcript("Is it well?", "docs/install.md"))
+            self.whole(Transcript("Is it well?", "docs/install.md"))
         with self.fact("docs/operations.md: kuryr-cni doctor, in the agent's container, has nothing to mend"):
-            self.run_whole(Transcript("Check a node", "docs/operations.md"))
-        for name in NAMES:
-            self.checks.api.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=1")
-        self.checks.api.wait("they are gone", lambda found: not {("default", name) for name in NAMES} & set(found), PODS)
+            self.whole(Transcript("Check a node", "docs/operations.md"))
+        pods.close_and_open()
+
+    # ---- the end
+    def undo(self):
+        """On a cluster without kuryr-controller, whose node another page has changed."""
+        run("kubectl --namespace=kube-system delete configmap kuryr-own")
+        with self.fact(f"{PAGE}: the manifests are applied once more", basis=True):
+            Transcript("3. Apply the manifests", str(PAGE), self.stand_ins).next_block(self.facts)
+            assert "kuryr0" in links(), "no management port"
+        with self.fact(f"{PAGE}: its last commands leave neither objects of the API nor anything on the node"):
+            self.whole(Transcript("Undo it all", str(PAGE), {**NODES, **self.stand_ins}))
+            wait_until_undone([HERE], but=["daemonset.apps/kuryr-cni-ds"])
+            nothing({"kuryr0", "br-int"} & links(), "links")
+
+
+def links():
+    return {each["ifname"] for each in json.loads(run("ip -json link"))}

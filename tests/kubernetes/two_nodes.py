@@ -136,18 +136,25 @@ class TwoNodes:
 
     def start(self):
         """The nodes are ready when it returns."""
+        self.start_kubernetes()
+        self.states_before = [node_state(node) for node in self.nodes]
+        with ThreadPoolExecutor() as starters:
+            self.agents = list(starters.map(self._start_agent, self.nodes))
+        self.wait_until_ready()
+
+    def start_kubernetes(self):
+        """The nodes are registered when it returns."""
         self.admin = start_controllers(self.nodes[0], self.api, options=self.network.controller_options(self.release))
         self._apply(self._manifests())
         self._apply(DNS_MANIFEST.read_text().replace(FAMILIES[4].service(DNS_SERVICE), self.network.name_server))
-        # It plans nodes that join while it runs, and have no spec.podCIDRs yet.
         self.start_controller()
         for node in self.nodes:
             node.start_kubelet(self.api, **self.network.kubelet_fields(self.release), makeIPTablesUtilChains=True, maxPods=200)
             self._start_proxy(node)
         self.api.wait("the nodes are registered", lambda nodes: len(nodes) == len(self.names), "/api/v1/nodes")
-        self.states_before = [node_state(node) for node in self.nodes]
-        with ThreadPoolExecutor() as starters:
-            self.agents = list(starters.map(self._start_agent, self.nodes))
+
+    def wait_until_ready(self):
+        """The nodes, and namespace default."""
         # The API server refuses pods of a namespace whose account is not ready yet.
         self.api.wait("namespace default has its account", lambda found: self.release.is_ready(found.get(("default", "default"))),
                       "/api/v1/serviceaccounts")
@@ -161,6 +168,7 @@ class TwoNodes:
 
     # ---- kuryr-cni, as etc/kubernetes has it
     def start_controller(self):
+        """It plans nodes that join while it runs, and have no spec.podCIDRs yet."""
         conf = WORK / "kuryr-controller.conf"
         conf.write_text(self._deployed("kuryr-controller", WORK / "controller", self._controller_changes()))
         with open(self.nodes[0].logs / "kuryr-controller.log", "ab") as log:

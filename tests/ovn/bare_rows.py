@@ -1,4 +1,4 @@
-"""The rows that kuryr-controller writes for nodes and pods (docs/ovn.md), written by the test itself."""
+"""The rows that kuryr-controller writes for nodes and pods (docs/ovn-rows.md), written by the test itself."""
 import ipaddress
 import json
 import socket

@@ -22,7 +22,7 @@ LINK, HERE_NETNS = "kuryr0", "/proc/self/ns/net"
 NAMES = ("one", "other", "former")
 MAC, ADDRESSES = (f"kuryr.openstack.org/{name}" for name in ("mac-address", "ip-addresses"))
 PAUSE = [{"name": "pause", "image": "pause"}]
-# The priorities of the ACLs of NetworkPolicies: docs/ovn.md.
+# The priorities of the ACLs of NetworkPolicies: docs/ovn-rows.md.
 DROPS, ALLOWS = (1000, 1000), (1001, 1999)
 OPEN_PORT, LARGE = 7777, bytes(4000)
 AGAIN_SECONDS, SHORT_SECONDS = 0.1, 3

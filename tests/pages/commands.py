@@ -6,6 +6,8 @@ from runner import lanes
 
 RUN_BY_PYTHON = re.compile(r'Transcript\("([^"]+)"(?:, (?:"([^"]+)"|str\(PAGE\)))?')
 PAGE = re.compile(r'^PAGE = Path\("([^"]+)"\)', re.MULTILINE)
+# Of a module that runs equal sections of several pages.
+PAGES = re.compile(r'^PAGES = \((.*)\)$', re.MULTILINE)
 COMPARED_BY_PYTHON = re.compile(r'^SHOWN_COMMAND = "([^"]*)"', re.MULTILINE)
 COMPARED_BY_CPP = re.compile(r'"\$ ([^"\\]*)\\n"')
 PROGRAMS = {"kuryr-cni": "cni/plugin", "kuryr-daemon": "cni/agent", "kuryr-controller": "controller/commands",
@@ -36,17 +38,18 @@ def _sections_run(files):
     found = set()
     for path, text in files.items():
         if path.startswith("tests/") and "Transcript(" in text:
-            page = PAGE.search(text)
-            found |= {(section, named or (page[1] if page else RUNTIMES)) for section, named in RUN_BY_PYTHON.findall(text)}
+            page, several = PAGE.search(text), PAGES.search(text)
+            usual = re.findall(r'"([^"]+)"', several[1]) if several else [page[1] if page else RUNTIMES]
+            found |= {(section, each) for section, named in RUN_BY_PYTHON.findall(text) for each in ([named] if named else usual)}
     return found
 
 
 def _commands_of_lanes(files):
-    """As a user writes them: without the options that lanes add, and what tests/demo installs."""
+    """As a user writes them: without the options that lanes add; all of them, and what tests/demo installs."""
     tasks = [task for lane in lanes.LANES for task in lanes.tasks_of(lane)] + list(lanes.BASES.values())
     words = [task.command[-1] if task.command[0] == "bash" else " ".join(map(str, task.command)) for task in tasks]
     packages = re.findall(r"tests/packages \w+", files["tests/demo"])
-    return {re.sub(r" -D (?:'[^']*'|\S+)| && true$", "", each) for each in words} | set(packages)
+    return {re.sub(r" -D (?:'[^']*'|\S+)| && true$", "", each) for each in words} | {"tests/run", *packages}
 
 
 def _plain(commands):

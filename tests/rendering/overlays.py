@@ -16,9 +16,9 @@ MEASURED = (
     ("docs/performance.md", r"500 calls at once need (\d+) MiB", ("kuryr-daemon",), 2),
     ("docs/performance.md", r"155 to (\d+) MiB for the 10,000 pods", ("kuryr-controller",), 15),
     ("docs/device-plugins.md", r"memory \(VmRSS\) \| ([\d.]+) MiB", ("kuryr-devices",), 2),
-    ("docs/ovn.md", r"\| (\d+), \d+, \d+, \d+ (?=\|)", ("sb", "nb"), 2),
-    ("docs/ovn.md", r"\| \d+, (\d+), \d+, \d+ (?=\|)", ("northd",), 2),
-    ("docs/ovn.md", r"\| \d+, \d+, (\d+), \d+ (?=\|)", ("ovn-controller",), 2))
+    ("docs/ovn-scale.md", r"\| (\d+), \d+, \d+, \d+ (?=\|)", ("sb", "nb"), 2),
+    ("docs/ovn-scale.md", r"\| \d+, (\d+), \d+, \d+ (?=\|)", ("northd",), 2),
+    ("docs/ovn-scale.md", r"\| \d+, \d+, (\d+), \d+ (?=\|)", ("ovn-controller",), 2))
 
 
 def problems():
