@@ -9,7 +9,7 @@
 #include "config/node_network_options.h"
 #include "config/program_options.h"
 #include "controller/backends/backend_factory.h"
-#include "controller/owners/plan_places.h"
+#include "controller/plan/plan_places.h"
 #include "watcher/api_options.h"
 
 namespace kuryr::controller {

@@ -7,32 +7,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
-#include "controller/cluster/compiled_policies.h"
-#include "controller/cluster/ipam_claims.h"
-#include "controller/cluster/namespaces.h"
-#include "controller/cluster/network_attachments.h"
-#include "controller/cluster/network_policies.h"
-#include "controller/cluster/node_store.h"
 #include "controller/cluster/paced_changes.h"
-#include "controller/cluster/service_cidrs.h"
-#include "controller/cluster/services.h"
 #include "controller/config.h"
-#include "controller/owners/pod_store.h"
+#include "controller/kind_table.h"
 #include "watcher/event_pipeline.h"
 #include "watcher/watcher.h"
 
 namespace kuryr::controller {
 
-/// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
-/// NetworkAttachmentDefinitions, IPAMClaims, NetworkPolicies and MultiNetworkPolicies from its
-/// start on. It watches namespaces and Services where the backend asks for them. Where
-/// [node_network] is enabled, it watches nodes, and ServiceCIDRs if pods need routes. A backend
-/// that enforces policies gives no plan before namespaces and policies are known. While it leads,
-/// PacedChanges stands before all that takes events. Thread-safe.
+/// A controller's knowledge of the cluster, whether or not it leads: it watches the kinds of
+/// KindTable from its start on. While it leads, PacedChanges stands before all that takes events.
+/// Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.
@@ -46,9 +36,8 @@ class Informer : private watcher::EventHandler {
 
   /// The leader of this process.
   struct Leader {
-    Backend& backend;
-    PlanPlaces places;
-    std::function<void(const std::string& key)> wake;  ///< gets the key of each change
+    Term term;
+    controller::Wake wake;
     std::function<void()> begin;  ///< called once, in a watch's thread: all that is planned now is
                                   ///< known, and the backend has been told of it
   };
@@ -64,28 +53,19 @@ class Informer : private watcher::EventHandler {
   /// Asks for resources that the API server did not have: they may exist now.
   void AskForAbsent() { watcher_.AskForAbsent(); }
 
-  /// What the key of a change that waits long says.
-  [[nodiscard]] std::optional<PacedChanges::Waiting> FindWaiting(const std::string& key)
+  /// The kind of keys whose objects are lanes: a change of the lane waits long.
+  static constexpr std::string_view kLane = "waits";
+  /// The lane's change that has waited longest.
+  [[nodiscard]] std::optional<PacedChanges::Waiting> FindWaiting(const std::string& lane)
       EXCLUDES(mutex_);
   [[nodiscard]] PacedChanges::Figures paced() EXCLUDES(mutex_);
 
-  [[nodiscard]] PodStore& pods() noexcept { return pods_; }
-  [[nodiscard]] NetworkAttachments& attachments() noexcept { return attachments_; }
-  [[nodiscard]] IpamClaims& claims() noexcept { return claims_; }
-  [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
-  [[nodiscard]] NodeStore& nodes() noexcept { return nodes_; }
-  [[nodiscard]] NetworkPolicies& policies() noexcept { return policies_; }
-  [[nodiscard]] Services& services() noexcept { return services_; }
-  [[nodiscard]] const ServiceCidrs& service_cidrs() const noexcept { return service_cidrs_; }
-  [[nodiscard]] const CompiledPolicies& compiled_policies() const noexcept {
-    return compiled_policies_;
-  }
+  [[nodiscard]] KindTable& kinds() noexcept { return kinds_; }
 
  private:
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
-  void Watch(const char* path, watcher::WatchMode mode,
-             std::function<void(const std::exception& refusal)> on_forbidden = {});
-  void Wake(const std::string& key) REQUIRES(mutex_);
+  void Watch(const WatchedPath& path);
+  void Wake(const Key& key) REQUIRES(mutex_);
   void EndLeader() REQUIRES(mutex_);
   void PassDue(const std::stop_token& stop) EXCLUDES(mutex_);
   void OnCaughtUp(const std::shared_ptr<const Leader>& leader) EXCLUDES(mutex_);
@@ -95,23 +75,12 @@ class Informer : private watcher::EventHandler {
   std::shared_ptr<const Leader> next_ GUARDED_BY(mutex_);  ///< the stores catch up for this leader
   std::shared_ptr<const Leader> leader_
       GUARDED_BY(mutex_);  ///< null until the stores have caught up
-  PodStore pods_;
-  NetworkAttachments attachments_;
-  IpamClaims claims_;
-  Namespaces namespaces_;
-  NodeStore nodes_;
-  NetworkPolicies policies_;
-  CompiledPolicies compiled_policies_;
-  Services services_;
-  ServiceCidrs service_cidrs_;
+  KindTable kinds_;
   watcher::EventPipeline pipeline_;
   PacedChanges changes_ GUARDED_BY(mutex_);
   std::condition_variable_any kept_;  ///< `changes_` keeps one more
   watcher::Watcher watcher_;          // it uses all of the above
   std::jthread pacer_;                // last: it does, too
 };
-
-/// Whether a key of Leader::wake is of a change that waits long.
-[[nodiscard]] bool IsWaitingKey(const std::string& key);
 
 }  // namespace kuryr::controller

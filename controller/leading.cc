@@ -1,19 +1,20 @@
 #include "controller/leading.h"
 
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "controller/owners/plan_verdict.h"
+#include "controller/rounds/telling_rounds.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
 namespace {
 
-constexpr const char* kNotEnforced =
-    "kuryr-controller enforces no policy of this kind: the network lets through what it forbids";
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
 
 }  // namespace
@@ -49,85 +50,23 @@ bool EndsPodsFirst(const Config& config) {
 
 /// The objects of one thread.
 struct Leading::Worker {
-  Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, Nodes& nodes,
-         const Reconciler::Shared& shared, Informer& known)
-      : informer(known),
-        enforcer(shared.needs.policies ? shared.backend.facets().policies : nullptr),
-        balancer(shared.needs.services ? shared.backend.facets().services : nullptr),
-        reporter(shared.reporter),
-        api(std::move(client)),
-        writer(*api, shared.store, may_write),
-        view(*api, nodes),
-        reconciler(shared, writer, view),
-        node_reconciler(shared, writer) {}
-
-  void Round(const std::string& key) {
-    if (IsNodeKey(key)) return node_reconciler.Round(key);
-    if (IsPolicyKey(key)) return TellOfPolicy(key);
-    if (const auto service = ServiceNameIn(key)) return TellOfService(*service);
-    if (IsWaitingKey(key)) return TellOfWaiting(key);
-    reconciler.Round(key);
+  explicit Worker(Leading& leading)
+      : api(std::make_shared<watcher::ApiClient>(leading.parts_.config.api.api)),
+        writer(*api, leading.parts_.informer.kinds().pods, leading.may_write_),
+        view(*api, leading.nodes_) {
+    Informer& informer = leading.parts_.informer;
+    const RoundParts parts = leading.PartsOf(writer, view);
+    for (const KindRow& row : informer.kinds().rows) {
+      if (row.make_round) rounds.emplace(row.name, row.make_round(parts));
+    }
+    const auto find = [&informer](const std::string& lane) { return informer.FindWaiting(lane); };
+    rounds.emplace(Informer::kLane, std::make_unique<LaneRound>(find, parts));
   }
 
-  void TellOfPolicy(const std::string& key) {
-    const auto policy = informer.policies().Find(key);
-    if (!policy) return;
-    const auto tell = [&](const char* reason, const std::string& message) {
-      if (!informer.policies().IsNews(key, message)) return;
-      reporter.TellOf({.name_space = policy->name_space,
-                       .name = policy->name,
-                       .uid = policy->uid,
-                       .kind = policy->kind,
-                       .api_version = policy->api_version},
-                      reason, message, writer);
-    };
-    if (!policy->is_enforced) return tell("KuryrPolicyNotEnforced", kNotEnforced);
-    const std::string name = PolicyNameIn(key);
-    const std::string error = informer.compiled_policies().ErrorOf(name).value_or(policy->problem);
-    if (!error.empty()) tell("KuryrPolicyNotUnderstood", "allows less than it says: " + error);
-    const auto refusal = enforcer == nullptr ? std::nullopt : enforcer->FindRefusal(name);
-    if (refusal) tell("KuryrPolicyRefused", "not all of it is enforced yet: " + *refusal);
-  }
-
-  void TellOfService(const std::string& name) {
-    const auto problem = balancer == nullptr ? std::nullopt : balancer->WhyNotBalanced(name);
-    const auto uid = problem ? informer.services().UidForNews(name, *problem) : std::nullopt;
-    if (!uid) return;
-    const size_t slash = name.find('/');
-    reporter.TellOf({.name_space = name.substr(0, slash),
-                     .name = name.substr(slash + 1),
-                     .uid = *uid,
-                     .kind = "Service"},
-                    "KuryrServiceNotBalanced",
-                    "kube-proxy serves pods, and policies do not hold: " + *problem, writer);
-  }
-
-  void TellOfWaiting(const std::string& key) {
-    const auto waiting = informer.FindWaiting(key);
-    if (!waiting) return;
-    const watcher::WatchEvent& event = waiting->event;
-    reporter.TellOf({.name_space = event.name_space,
-                     .name = event.name,
-                     .uid = event.uid,
-                     .kind = event.kind,
-                     .api_version = StringAt(*event.object, "apiVersion")},
-                    "KuryrChangesTooOften",
-                    "waits, for others' sake: changes in " + LaneOf(event).value_or("") +
-                        " are too many or too large, and each one is followed by a pause, now of " +
-                        std::to_string(waiting->pause.count()) +
-                        " s. Change its objects less often, or make them smaller",
-                    writer);
-  }
-
-  Informer& informer;
-  const PolicyEnforcer* const enforcer;   ///< null: the backend enforces no policy
-  const ServiceBalancer* const balancer;  ///< null: kube-proxy's rules serve pods
-  Reporter& reporter;
-  std::shared_ptr<watcher::ApiClient> api;
+  const std::shared_ptr<watcher::ApiClient> api;
   Writer writer;
   ClusterView view;
-  Reconciler reconciler;
-  NodeReconciler node_reconciler;
+  std::map<std::string_view, std::unique_ptr<Round>> rounds;  ///< by the kind of their keys
 };
 
 Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
@@ -139,15 +78,15 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
       backend_(parts.config.backend->Make(
           {.wake = [this](const Owner& owner) { Wake(owner); },
            .may_write = may_write_,
-           .is_scope = [&namespaces = parts.informer.namespaces()](
+           .is_scope = [&namespaces = parts.informer.kinds().namespaces](
                            const std::string& id) { return namespaces.Has(id); },
            .is_gone = [this](const Owner& pod) { return IsGone(pod); },
            .find_machine =
                [this](const std::string& node) { return FindMachine(node, node_asker_); },
-           .wake_policy = [this](const std::string& name) { queue_.Add(PolicyKeyOf(name)); }})) {
-  parts_.informer.Lead({.backend = *backend_,
-                        .places = PlacesOf(parts_.config, sink_),
-                        .wake = [this](const std::string& key) { queue_.Add(key); },
+           .wake_policy =
+               [this](const std::string& name) { queue_.Add({Policies::kKind, name}); }})) {
+  parts_.informer.Lead({.term = {*backend_, PlacesOf(parts_.config, sink_)},
+                        .wake = [this](const Key& key) { queue_.Add(key); },
                         .begin = [this] { Begin(); }});
 }
 
@@ -168,37 +107,41 @@ void Leading::Stop() {
 
 /// Wakes pods and nodes. An owner without a name (a claim, or a pod that is gone) has no round.
 void Leading::Wake(const Owner& owner) {
-  if (!owner.name.empty()) queue_.Add(KeyOf(owner));
+  if (!owner.name.empty()) queue_.Add(Key::Of(owner));
+}
+
+RoundParts Leading::PartsOf(Writer& writer, ClusterView& view) {
+  Informer& informer = parts_.informer;
+  KindTable& kinds = informer.kinds();
+  return {.backend = *backend_,
+          .queue = queue_,
+          .reporter = parts_.reporter,
+          .metrics = parts_.metrics,
+          .nodes = kinds.nodes,
+          .attachments = kinds.attachments,
+          .claims = kinds.claims,
+          .namespaces = kinds.namespaces,
+          .service_cidrs = kinds.service_cidrs,
+          .node_network = parts_.config.node_network,
+          .needs = parts_.config.backend->needs(),
+          .ask_for_absent = [&informer] { informer.AskForAbsent(); },
+          .sink = sink_,
+          .holds_ports = parts_.holds_ports,
+          .writer = writer,
+          .view = view};
 }
 
 Workers::Round Leading::MakeRound() {
-  Informer& informer = parts_.informer;
-  const Reconciler::Shared shared = {{.backend = *backend_,
-                                      .queue = queue_,
-                                      .reporter = parts_.reporter,
-                                      .metrics = parts_.metrics,
-                                      .nodes = informer.nodes(),
-                                      .node_network = parts_.config.node_network,
-                                      .service_cidrs = informer.service_cidrs(),
-                                      .needs = parts_.config.backend->needs(),
-                                      .ask_for_absent = [&informer] { informer.AskForAbsent(); }},
-                                     informer.pods(),
-                                     informer.attachments(),
-                                     informer.claims(),
-                                     informer.namespaces(),
-                                     sink_,
-                                     parts_.holds_ports};
-  const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
-  const auto worker = std::make_shared<Worker>(client, may_write_, nodes_, shared, parts_.informer);
-  clients_.push_back(client);
-  return [worker](const std::string& key) { worker->Round(key); };
+  const auto worker = std::make_shared<Worker>(*this);
+  clients_.push_back(worker->api);
+  return [worker](const Key& key) { worker->rounds.at(key.kind)->Look(key); };
 }
 
 void Leading::Begin() {
   const MutexLock lock(mutex_);
   if (stopping_) return;
   backend_->EndAdoption();
-  Log(LogLevel::kInfo, "cluster heard of", {{"pods", parts_.informer.pods().size()}});
+  Log(LogLevel::kInfo, "cluster heard of", {{"pods", parts_.informer.kinds().pods.size()}});
   workers_ = std::make_unique<Workers>(
       queue_, parts_.config.workers,
       [this]() KURYR_TSA(requires_capability(mutex_)) { return MakeRound(); });
@@ -206,7 +149,7 @@ void Leading::Begin() {
 }
 
 bool Leading::IsGone(const Owner& pod) {
-  const KnownPod known = parts_.informer.pods().Find(KeyOf(pod));
+  const KnownPod known = parts_.informer.kinds().pods.Find(KeyOf(pod));
   if (known.uid() == pod.id) return AwaitedBy(*known.pod) == Awaited::kNothing && !HasOurs(known);
   try {
     const nlohmann::json found = asker_.Get(PodPath(pod.scope, pod.name));
@@ -237,13 +180,7 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Metric("kuryr_controller_retries_total", "counter", "Looks that are to come again.",
               static_cast<double>(queue.retries));
   if (const auto* metrics = backend_->facets().metrics) metrics->WriteTo(text);
-  const PlanCounts pods = parts_.informer.pods().Count();
-  text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
-  text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
-  text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
-  text.Metric("kuryr_controller_policies_not_enforced", "gauge",
-              "Policies of the cluster that nothing enforces.",
-              static_cast<double>(parts_.informer.policies().CountNotEnforced()));
+  for (const KindRow& row : parts_.informer.kinds().rows) row.kind.WriteTo(text);
   const PacedChanges::Figures paced = parts_.informer.paced();
   text.Metric("kuryr_controller_changes_waiting", "gauge",
               "Changes that wait because others of their namespace came before.",
@@ -255,11 +192,6 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Metric("kuryr_controller_changes_oldest_seconds", "gauge",
               "How long the first of them has waited.",
               std::chrono::duration<double>(paced.oldest).count());
-  if (!parts_.config.node_network.enabled) return;
-  const PlanCounts nodes = parts_.informer.nodes().Count();
-  text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");
-  text.Sample("kuryr_controller_nodes", {{"state", "planned"}}, static_cast<double>(nodes.planned));
-  text.Sample("kuryr_controller_nodes", {{"state", "waiting"}}, static_cast<double>(nodes.waiting));
 }
 
 }  // namespace kuryr::controller

@@ -9,13 +9,11 @@
 #include "controller/cluster/nodes.h"
 #include "controller/config.h"
 #include "controller/informer.h"
-#include "controller/rounds/node_reconciler.h"
-#include "controller/rounds/reconciler.h"
 #include "controller/rounds/reporter.h"
+#include "controller/rounds/round.h"
 #include "controller/rounds/round_metrics.h"
 #include "controller/rounds/workers.h"
 #include "service/metrics_text.h"
-#include "service/work_queue.h"
 #include "watcher/api_client.h"
 
 namespace kuryr::controller {
@@ -54,12 +52,13 @@ class Leading {
   void Begin() EXCLUDES(mutex_);
   /// BackendHooks::is_gone.
   [[nodiscard]] bool IsGone(const Owner& pod);
+  [[nodiscard]] RoundParts PartsOf(Writer& writer, ClusterView& view);
   [[nodiscard]] Workers::Round MakeRound() REQUIRES(mutex_);
 
   const Parts parts_;
   const SinkKind sink_;
   const MayWrite may_write_;
-  service::WorkQueue queue_;
+  RoundQueue queue_;
   watcher::ApiClient asker_;       ///< of IsGone, which one thread of the backend calls
   watcher::ApiClient node_asker_;  ///< of find_machine, which another one calls
   const std::shared_ptr<Backend> backend_;

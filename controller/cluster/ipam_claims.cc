@@ -92,19 +92,24 @@ bool IpamClaim::Has(std::vector<IpAddress> addresses) const {
   return own == addresses;
 }
 
-void IpamClaims::StartKeeping(Backend& backend) {
+std::vector<WatchedPath> IpamClaims::Paths() {
+  return {{.path = "/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims",
+           .forbidden = "ipamclaims, whose addresses others may get"}};
+}
+
+void IpamClaims::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
-  backend_ = &backend;
+  backend_ = &term.backend;
   for (const auto& [key, claim] : claims_) Keep(claim);
 }
 
-void IpamClaims::StopKeeping() {
+void IpamClaims::EndTerm() {
   const MutexLock lock(mutex_);
   backend_ = nullptr;
 }
 
 IpamClaim IpamClaims::Find(const std::string& name_space, const std::string& name,
-                           const std::string& asker) {
+                           const Key& asker) {
   const std::string key = KeyOf(name_space, name);
   const MutexLock lock(mutex_);
   const auto found = claims_.find(key);
@@ -119,7 +124,7 @@ bool IpamClaims::Record(const InterfaceRequest& interface, const Owner& pod, con
   if (!interface.claim) return true;
   const Owner& owner = *interface.claim;
   const std::vector<IpNetwork> ips = IpsOf(vif);
-  const IpamClaim claim = Find(owner.scope, owner.name, KeyOf(pod.scope, pod.name));
+  const IpamClaim claim = Find(owner.scope, owner.name, Key::OfPod(pod.scope, pod.name));
   if (claim.owner.id != owner.id) return false;
   if (!claim.ips.empty() && !claim.Has(AddressesOf(ips))) return false;
   if (!claim.ips.empty() && claim.pod == pod.name) return true;
@@ -140,13 +145,13 @@ bool IpamClaims::Record(const InterfaceRequest& interface, const Owner& pod, con
 }
 
 void IpamClaims::OnPresent(const watcher::WatchEvent& event) {
-  std::set<std::string> askers;
+  std::set<Key> askers;
   {
     const MutexLock lock(mutex_);
     Take(ClaimOf(event));
     askers = askers_.Take(KeyOf(event.name_space, event.name));
   }
-  for (const std::string& asker : askers) wake_(asker);
+  for (const Key& asker : askers) wake_(asker);
 }
 
 void IpamClaims::OnDeleted(const watcher::WatchEvent& event) {

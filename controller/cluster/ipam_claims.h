@@ -1,19 +1,16 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/ip.h"
 #include "base/thread_annotations.h"
-#include "controller/backends/backend.h"
 #include "controller/cluster/askers.h"
+#include "controller/kinds/watched_kind.h"
 #include "controller/owners/writer.h"
 #include "vif/pod_vifs.h"
-#include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
 
@@ -33,22 +30,21 @@ struct IpamClaim {
 /// The cluster's IPAMClaims (Network Plumbing Working Group, k8s.cni.cncf.io/v1alpha1). A claim
 /// keeps the addresses of its first pod for later pods that name it. The addresses are in its
 /// status; the backend keeps them as long as the claim exists. Thread-safe.
-class IpamClaims : public watcher::ResourceEventHandler {
+class IpamClaims : public WatchedResource {
  public:
-  using Wake = std::function<void(const std::string& key)>;
+  /// Wakes a pod that asked in vain, once the answer may differ.
+  explicit IpamClaims(const KindParts& parts) : WatchedResource("IPAMClaim"), wake_(parts.wake) {}
 
-  /// `wake` is called for a pod that asked in vain, once the answer may differ.
-  explicit IpamClaims(Wake wake) : ResourceEventHandler("IPAMClaim"), wake_(std::move(wake)) {}
-
-  /// From now on `backend`, which is borrowed, keeps claims' addresses. It must know all plans: a
-  /// pod's plan goes before a claim.
-  void StartKeeping(Backend& backend) EXCLUDES(mutex_);
-  void StopKeeping() EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<WatchedPath> Paths() override;
+  /// From now on the backend keeps claims' addresses. It must know all plans: a pod's plan goes
+  /// before a claim.
+  void BeginTerm(const Term& term) override EXCLUDES(mutex_);
+  void EndTerm() override EXCLUDES(mutex_);
 
   /// The claim for the pod `asker`. PlanError kGone if there is no such claim, kRefused if it
   /// cannot be read; then `asker` is remembered.
   [[nodiscard]] IpamClaim Find(const std::string& name_space, const std::string& name,
-                               const std::string& asker) EXCLUDES(mutex_);
+                               const Key& asker) EXCLUDES(mutex_);
 
   /// Writes the pod's addresses into the claim of `interface`, if it names one, before the pod gets
   /// them. False if the claim has other addresses by now. Throws the errors of Writer, and

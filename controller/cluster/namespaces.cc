@@ -17,15 +17,21 @@ constexpr size_t kMostText = 1024;
 
 }  // namespace
 
+std::vector<WatchedPath> Namespaces::Paths() {
+  if (!needs_.scopes) return {};
+  return {{.path = "/api/v1/namespaces",
+           .refuse = [this](const std::string& reason) { Refuse(reason); }}};
+}
+
 /// An empty list may mean that namespaces cannot be read; then none counts as ended.
-void Namespaces::StartTelling(Backend& backend) {
+void Namespaces::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
   if (namespaces_.empty()) return;
-  scopes_ = backend.facets().scopes;
+  scopes_ = term.backend.facets().scopes;
   if (scopes_ != nullptr) scopes_->SweepScopes();
 }
 
-void Namespaces::StopTelling() {
+void Namespaces::EndTerm() {
   const MutexLock lock(mutex_);
   scopes_ = nullptr;
 }
@@ -35,7 +41,7 @@ void Namespaces::Refuse(const std::string& reason) {
   refusal_ = reason;
 }
 
-std::optional<Scope> Namespaces::Find(const std::string& name, const std::string& asker) {
+std::optional<Scope> Namespaces::Find(const std::string& name, const Key& asker) {
   const MutexLock lock(mutex_);
   const auto found = namespaces_.find(name);
   if (found == namespaces_.end() && !refusal_.empty())
@@ -73,7 +79,7 @@ void Namespaces::OnPresent(const watcher::WatchEvent& event) {
       StringAt(event.object->value("/metadata/annotations"_json_pointer, nlohmann::json()),
                kSecurityGroupsAnnotation)
           .substr(0, kMostText);
-  std::set<std::string> askers;
+  std::set<Key> askers;
   {
     const MutexLock lock(mutex_);
     refusal_.clear();
@@ -83,7 +89,7 @@ void Namespaces::OnPresent(const watcher::WatchEvent& event) {
     if (is_another && scopes_ != nullptr) scopes_->SweepScopes();
     askers = askers_.Take(event.name);
   }
-  for (const std::string& asker : askers) wake_(asker);
+  for (const Key& asker : askers) wake_(asker);
 }
 
 void Namespaces::OnDeleted(const watcher::WatchEvent& event) {

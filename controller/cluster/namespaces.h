@@ -1,36 +1,34 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/backends/backend.h"
 #include "controller/cluster/askers.h"
-#include "watcher/event_pipeline.h"
+#include "controller/kinds/watched_kind.h"
 
 namespace kuryr::controller {
 
 /// The UIDs of the cluster's namespaces, and the security groups of their pods. Watched if the
 /// backend asks for scopes. Thread-safe.
-class Namespaces : public watcher::ResourceEventHandler {
+class Namespaces : public WatchedResource {
  public:
-  using Wake = std::function<void(const std::string& key)>;
+  /// Wakes a pod that asked in vain, once the answer may differ.
+  explicit Namespaces(const KindParts& parts)
+      : WatchedResource("Namespace"), needs_(parts.needs), wake_(parts.wake) {}
 
-  /// `wake` is called for a pod that asked in vain, once the answer may differ.
-  explicit Namespaces(Wake wake) : ResourceEventHandler("Namespace"), wake_(std::move(wake)) {}
-
-  /// Tells `backend`, which is borrowed, of each namespace that ends. All namespaces must be known.
-  void StartTelling(Backend& backend) EXCLUDES(mutex_);
-  void StopTelling() EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<WatchedPath> Paths() override;
+  /// Tells the backend of each namespace that ends.
+  void BeginTerm(const Term& term) override EXCLUDES(mutex_);
+  void EndTerm() override EXCLUDES(mutex_);
   /// Namespaces cannot be read; Find answers kRetry with `reason`.
   void Refuse(const std::string& reason) EXCLUDES(mutex_);
 
   /// The namespace as a scope. nullopt if it is not known yet; then `asker` is remembered.
   /// PlanError kRefused if its annotation is malformed, kRetry if namespaces cannot be read.
-  [[nodiscard]] std::optional<Scope> Find(const std::string& name, const std::string& asker)
+  [[nodiscard]] std::optional<Scope> Find(const std::string& name, const Key& asker)
       EXCLUDES(mutex_);
   [[nodiscard]] bool Has(const std::string& uid) const EXCLUDES(mutex_);
   /// Empty: there is none of this name, as far as is known.
@@ -46,6 +44,7 @@ class Namespaces : public watcher::ResourceEventHandler {
     std::string groups;  ///< the annotation
   };
 
+  const BackendNeeds needs_;
   const Wake wake_;
   mutable Mutex mutex_;
   ScopeUser* scopes_ GUARDED_BY(mutex_) = nullptr;  ///< null: no leader here, or none that sweeps

@@ -72,6 +72,11 @@ std::string NetworkNamedBy(const json& definition) {
   return is_kuryr ? NetworkNamed(plugin.at("kuryr"), "spec.config, kuryr") : "";
 }
 
+std::vector<WatchedPath> NetworkAttachments::Paths() {
+  return {{.path = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions",
+           .forbidden = "network-attachment-definitions"}};
+}
+
 void NetworkAttachments::OnPresent(const watcher::WatchEvent& event) {
   Definition definition;
   try {
@@ -80,13 +85,13 @@ void NetworkAttachments::OnPresent(const watcher::WatchEvent& event) {
     definition.problem = e.what();
   }
   const std::string key = KeyOf(event.name_space, event.name);
-  std::set<std::string> askers;
+  std::set<Key> askers;
   {
     const MutexLock lock(mutex_);
     definitions_[key] = std::move(definition);
     askers = askers_.Take(key);
   }
-  for (const std::string& asker : askers) wake_(asker);
+  for (const Key& asker : askers) wake_(asker);
 }
 
 void NetworkAttachments::OnDeleted(const watcher::WatchEvent& event) {
@@ -95,8 +100,7 @@ void NetworkAttachments::OnDeleted(const watcher::WatchEvent& event) {
 }
 
 std::optional<std::string> NetworkAttachments::Find(const std::string& name_space,
-                                                    const std::string& name,
-                                                    const std::string& asker) {
+                                                    const std::string& name, const Key& asker) {
   using Kind = PlanError::Kind;
   const std::string key = KeyOf(name_space, name);
   const MutexLock lock(mutex_);

@@ -1,16 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "base/thread_annotations.h"
 #include "controller/cluster/askers.h"
-#include "watcher/event_pipeline.h"
+#include "controller/kinds/watched_kind.h"
 
 namespace kuryr::controller {
 
@@ -24,19 +23,19 @@ inline constexpr const char* kKuryrConfigAnnotation = "openstack.org/kuryr-confi
 /// The network that each NetworkAttachmentDefinition names: in the annotation
 /// kKuryrConfigAnnotation, else in the section `kuryr` of spec.config (of a list's first plugin).
 /// Its form is {"pool": NAME} or {"subnetId": UUID}. Other fields are not kept. Thread-safe.
-class NetworkAttachments : public watcher::ResourceEventHandler {
+class NetworkAttachments : public WatchedResource {
  public:
-  using Wake = std::function<void(const std::string& key)>;
+  /// Wakes a pod that asked in vain, once the answer may differ.
+  explicit NetworkAttachments(const KindParts& parts)
+      : WatchedResource("NetworkAttachmentDefinition"), wake_(parts.wake) {}
 
-  /// `wake` is called for a pod that asked in vain, once the answer may differ.
-  explicit NetworkAttachments(Wake wake)
-      : ResourceEventHandler("NetworkAttachmentDefinition"), wake_(std::move(wake)) {}
+  [[nodiscard]] std::vector<WatchedPath> Paths() override;
 
   /// The network's name, for the pod `asker`. nullopt: the definition names none, and belongs to
   /// another plugin. PlanError kGone if there is no such definition, kRefused if it cannot be
   /// read; then `asker` is remembered.
   [[nodiscard]] std::optional<std::string> Find(const std::string& name_space,
-                                                const std::string& name, const std::string& asker)
+                                                const std::string& name, const Key& asker)
       EXCLUDES(mutex_);
 
   /// The number of pairs of a definition and a pod that asked for it.

@@ -46,17 +46,31 @@ OwningNode OwningNodeOf(const watcher::WatchEvent& event) {
   return node;
 }
 
+std::vector<WatchedPath> NodeStore::Paths() {
+  if (!is_watched_) return {};
+  return {{.path = "/api/v1/nodes", .forbidden = "nodes"}};
+}
+
 std::vector<std::pair<watcher::KeyFn, std::string>> NodeStore::Consumes() const {
+  if (!is_watched_) return {};
   return {{watcher::ObjectKind, "Node"}};
 }
 
-void NodeStore::StartTelling(Backend& backend) {
+void NodeStore::WriteTo(service::MetricsText& text) const {
+  if (!is_watched_) return;
+  const PlanCounts nodes = Count();
+  text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");
+  text.Sample("kuryr_controller_nodes", {{"state", "planned"}}, static_cast<double>(nodes.planned));
+  text.Sample("kuryr_controller_nodes", {{"state", "waiting"}}, static_cast<double>(nodes.waiting));
+}
+
+void NodeStore::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
-  backend_ = &backend;
+  backend_ = &term.backend;
   for (const auto& [key, known] : known_) {
     TellOfFacts(known.node ? known.node->name : "", known.node.get());
     if (known.node) Tell(*known.node);
-    wake_(key);
+    wake_({Key::kNode, key});
   }
 }
 
@@ -91,10 +105,10 @@ void NodeStore::Handle(const watcher::WatchEvent& event) {
   std::shared_ptr<OwningNode> node;
   if (event.type != watcher::EventType::kDeleted)
     node = std::make_shared<OwningNode>(OwningNodeOf(event));
-  const std::string key = NodeKeyOf(event.name);
+  const Key key = Key::OfNode(event.name);
   bool has_changed = false;
-  std::set<std::string> askers;
-  Update(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
+  std::set<Key> askers;
+  Update(key.object, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
     has_changed = HasChanged(known.node.get(), node.get());
     if (node && known.uid() == node->uid) node->seen = known.node->seen;
     if (has_changed && node && !node->vifs.empty()) askers = askers_.Take(event.name);
@@ -103,12 +117,12 @@ void NodeStore::Handle(const watcher::WatchEvent& event) {
   });
   if (!has_changed) return;
   wake_(key);
-  for (const std::string& asker : askers) wake_(asker);
+  for (const Key& asker : askers) wake_(asker);
 }
 
-std::vector<vif::PodVif> NodeStore::PlanOf(const std::string& name, const std::string& asker) {
+std::vector<vif::PodVif> NodeStore::PlanOf(const std::string& name, const Key& asker) {
   const MutexLock lock(mutex_);
-  const auto known = known_.find(NodeKeyOf(name));
+  const auto known = known_.find(Key::OfNode(name).object);
   if (known != known_.end() && known->second.IsPlanned()) return known->second.node->vifs;
   askers_.Add(name, asker);
   return {};

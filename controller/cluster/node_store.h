@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,22 +38,25 @@ struct KnownNode {
   [[nodiscard]] bool IsToBePlanned() const noexcept { return node != nullptr; }
 };
 
-/// The cluster's nodes and the plans of their management ports, by NodeKeyOf. Watched with
+/// The cluster's nodes and the plans of their management ports, by Key::object. Watched with
 /// [node_network] enabled. A new backend hears of every plan. Thread-safe.
 class NodeStore : public OwnerStore<KnownNode> {
  public:
-  using OwnerStore::OwnerStore;
+  static constexpr std::string_view kKind = Key::kNode;
 
-  /// Tells `backend`, which is borrowed and new, of every plan. Wakes every key. It is not told
-  /// later plans: these are this controller's own, or of a user who may not choose a node's
-  /// addresses.
-  void StartTelling(Backend& backend) EXCLUDES(mutex_);
+  explicit NodeStore(const KindParts& parts)
+      : OwnerStore(parts.wake), is_watched_(parts.node_network.enabled) {}
 
+  [[nodiscard]] std::vector<WatchedPath> Paths() override;
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  /// Tells of every plan. Wakes every key. The backend is not told later plans: these are this
+  /// controller's own, or of a user who may not choose a node's addresses.
+  void BeginTerm(const Term& term) override EXCLUDES(mutex_);
+  void WriteTo(service::MetricsText& text) const override;
 
   /// The VIFs of the node's plan. Empty: it has none yet; then `asker` is woken when it has.
-  [[nodiscard]] std::vector<vif::PodVif> PlanOf(const std::string& name, const std::string& asker)
+  [[nodiscard]] std::vector<vif::PodVif> PlanOf(const std::string& name, const Key& asker)
       EXCLUDES(mutex_);
 
   /// Whether a node has networks of its own (spec.podCIDRs).
@@ -63,6 +67,7 @@ class NodeStore : public OwnerStore<KnownNode> {
   /// Tells of its zone and machine. Null: the node is gone.
   void TellOfFacts(const std::string& name, const OwningNode* node) REQUIRES(mutex_);
 
+  const bool is_watched_;
   Askers askers_ GUARDED_BY(mutex_);
 };
 

@@ -21,6 +21,12 @@ void Add(const IpNetwork& network, std::vector<IpNetwork>& networks) {
 
 }  // namespace
 
+std::vector<WatchedPath> ServiceCidrs::Paths() {
+  if (!gives_routes_) return {};
+  return {{.path = "/apis/networking.k8s.io/v1/servicecidrs",
+           .forbidden = "servicecidrs, to which pods get no routes"}};
+}
+
 std::vector<IpNetwork> ServiceCidrs::All() const {
   std::vector<IpNetwork> all;
   {

@@ -6,16 +6,20 @@
 
 #include "base/ip.h"
 #include "base/thread_annotations.h"
-#include "watcher/event_pipeline.h"
+#include "controller/kinds/watched_kind.h"
 
 namespace kuryr::controller {
 
 /// The networks of the cluster's Services: those of kuryr.conf, and those of ServiceCIDRs, which a
 /// Kubernetes of 1.33 or later has. Thread-safe. (k8s.io/api networking/v1)
-class ServiceCidrs : public watcher::ResourceEventHandler {
+class ServiceCidrs : public WatchedResource {
  public:
-  explicit ServiceCidrs(std::vector<IpNetwork> configured)
-      : ResourceEventHandler("ServiceCIDR"), configured_(std::move(configured)) {}
+  explicit ServiceCidrs(const KindParts& parts)
+      : WatchedResource("ServiceCIDR"),
+        configured_(parts.node_network.service_cidrs),
+        gives_routes_(parts.node_network.enabled && !parts.needs.services) {}
+
+  [[nodiscard]] std::vector<WatchedPath> Paths() override;
 
   /// The configured ones first. None of the others is within another one.
   [[nodiscard]] std::vector<IpNetwork> All() const EXCLUDES(mutex_);
@@ -26,6 +30,7 @@ class ServiceCidrs : public watcher::ResourceEventHandler {
 
  private:
   const std::vector<IpNetwork> configured_;
+  const bool gives_routes_;  ///< to pods
   mutable Mutex mutex_;
   std::map<std::string, std::vector<IpNetwork>> objects_ GUARDED_BY(mutex_);  ///< by name
 };

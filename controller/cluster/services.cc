@@ -4,7 +4,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/json.h"
@@ -23,8 +22,6 @@ constexpr std::array kOthersLabels = {"service.kubernetes.io/service-proxy-name"
 constexpr int64_t kAffinitySeconds = 10'800;
 /// An Event may go after an hour, so a problem that lasts is news again after half of it.
 constexpr std::chrono::minutes kAgain{30};
-/// A namespace's name has no colon.
-constexpr std::string_view kServicePrefix = "service:";
 
 int64_t NumberAt(const json& object, const char* key, int64_t otherwise) {
   const json& number = MemberAt(object, key);
@@ -152,6 +149,14 @@ Services::Slice Services::SliceOf(const watcher::WatchEvent& event) {
                                .for_zones = HintsIn(endpoint, "forZones", kMostHints)});
   }
   return slice;
+}
+
+std::vector<WatchedPath> Services::Paths() {
+  if (!is_balanced_) return {};
+  constexpr const char* kForbidden = "services and endpointslices, which pods do not reach";
+  return {{.path = "/api/v1/services", .forbidden = kForbidden},
+          {.path = "/apis/discovery.k8s.io/v1/endpointslices", .forbidden = kForbidden},
+          {.path = "/apis/discovery.k8s.io/v1beta1/endpointslices", .forbidden = kForbidden}};
 }
 
 std::vector<std::pair<watcher::KeyFn, std::string>> Services::Consumes() const {
@@ -287,7 +292,7 @@ Service Services::ServiceOf(const Known& known) const {
 void Services::Balance(const std::string& name, const Service& service) {
   if (balancer_ == nullptr) return;
   balancer_->Balance(name, service);
-  if (balancer_->WhyNotBalanced(name)) wake_(ServiceKeyOf(name));
+  if (balancer_->WhyNotBalanced(name)) wake_({kKind, name});
 }
 
 void Services::Tell(const std::string& key) {
@@ -297,15 +302,15 @@ void Services::Tell(const std::string& key) {
   if (!is_there && known->second.slices.empty()) services_.erase(known);
 }
 
-void Services::StartTelling(ServiceBalancer* balancer) {
+void Services::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
-  balancer_ = balancer;
+  balancer_ = term.backend.facets().services;
   for (const auto& [key, known] : services_) {
     if (known.spec) Balance(key, ServiceOf(known));
   }
 }
 
-void Services::StopTelling() {
+void Services::EndTerm() {
   const MutexLock lock(mutex_);
   balancer_ = nullptr;
 }
@@ -320,13 +325,6 @@ std::optional<std::string> Services::UidForNews(const std::string& name,
   known->second.told = message;
   known->second.told_at = now;
   return known->second.uid;
-}
-
-std::string ServiceKeyOf(const std::string& name) { return std::string(kServicePrefix) + name; }
-
-std::optional<std::string> ServiceNameIn(const std::string& key) {
-  if (!key.starts_with(kServicePrefix)) return std::nullopt;
-  return key.substr(kServicePrefix.size());
 }
 
 }  // namespace kuryr::controller

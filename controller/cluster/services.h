@@ -1,19 +1,19 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/ip.h"
 #include "base/thread_annotations.h"
 #include "controller/backends/facets.h"
+#include "controller/kinds/watched_kind.h"
 #include "controller/plan/service.h"
-#include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
 
@@ -21,13 +21,15 @@ namespace kuryr::controller {
 /// backend asks for them. EndpointSlices of both API versions count: a cluster has one or both.
 /// Which endpoints serve is kube-proxy's rule (kubernetes pkg/proxy/topology.go). Thread-safe.
 /// (k8s.io/api core/v1, discovery/v1)
-class Services : public watcher::EventConsumer {
+class Services : public WatchedKind {
  public:
-  using Wake = std::function<void(const std::string& key)>;
   using Clock = std::chrono::steady_clock;
 
+  static constexpr std::string_view kKind = "service";  ///< of their keys
+
   /// Wakes the key of a Service that its backend does not balance.
-  explicit Services(Wake wake) : wake_(std::move(wake)) {}
+  explicit Services(const KindParts& parts)
+      : is_balanced_(parts.needs.services), wake_(parts.wake) {}
 
   /// The most endpoints of all ports of one Service. A user could name any number of ports.
   static constexpr size_t kMostOfAllPorts = 10'000;
@@ -36,18 +38,17 @@ class Services : public watcher::EventConsumer {
   /// The most that are looked at for them: those that do not serve take time, too.
   static constexpr size_t kMostLooks = 2 * kMostOfAllPorts;
 
-  /// Tells `balancer` of all Services, and of each later change. The caller has read all Services.
-  /// `balancer` is borrowed, and may be null.
-  void StartTelling(ServiceBalancer* balancer) EXCLUDES(mutex_);
-  void StopTelling() EXCLUDES(mutex_);
-
   /// Notes that the user of NAMESPACE/NAME is told this now. Returns the Service's UID; nullopt: it
   /// is gone, or they have been told it already.
   [[nodiscard]] std::optional<std::string> UidForNews(const std::string& name,
                                                       const std::string& message) EXCLUDES(mutex_);
 
+  [[nodiscard]] std::vector<WatchedPath> Paths() override;
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  /// Tells a ServiceBalancer of all Services.
+  void BeginTerm(const Term& term) override EXCLUDES(mutex_);
+  void EndTerm() override EXCLUDES(mutex_);
 
  private:
   struct SpecPort {
@@ -113,16 +114,12 @@ class Services : public watcher::EventConsumer {
   void Balance(const std::string& name, const Service& service) REQUIRES(mutex_);
   void Tell(const std::string& key) REQUIRES(mutex_);
 
+  const bool is_balanced_;
   const Wake wake_;
   mutable Mutex mutex_;
   ServiceBalancer* balancer_ GUARDED_BY(mutex_) = nullptr;
   std::map<std::string, Known> services_ GUARDED_BY(mutex_);  ///< by NAMESPACE/NAME
   std::map<std::string, Slice> slices_ GUARDED_BY(mutex_);    ///< by version and NAMESPACE/NAME
 };
-
-/// The key of the Service NAMESPACE/NAME. No pod's key is one, and no node's.
-[[nodiscard]] std::string ServiceKeyOf(const std::string& name);
-/// NAMESPACE/NAME in such a key; nullopt: it is another's key.
-[[nodiscard]] std::optional<std::string> ServiceNameIn(const std::string& key);
 
 }  // namespace kuryr::controller

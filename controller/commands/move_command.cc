@@ -20,7 +20,7 @@ class Move {
  public:
   explicit Move(Survey& survey)
       : survey_(survey),
-        store_({}, [](const std::string&) {}),
+        store_(KindParts()),
         writer_(survey.client(), store_, [] { return true; }),
         sink_(MakeSink(SinkKind::kKuryrPort, writer_)) {}
 

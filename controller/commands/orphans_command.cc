@@ -51,7 +51,7 @@ class Removal {
   Removal(Survey& survey, const OrphanOrder& order)
       : survey_(survey),
         order_(order),
-        store_({}, [](const std::string&) {}),
+        store_(KindParts()),
         writer_(survey.client(), store_, [] { return true; }) {}
 
   [[nodiscard]] size_t left() const noexcept { return left_; }
@@ -80,7 +80,7 @@ class Removal {
     const PodKey name(key);
     if (!IsPodGone(survey_, PodPath(name.name_space, name.name), port)) return;
     Take("KuryrPort " + key, "its pod is gone",
-         [&] { writer_.DeletePort(PortsPath(name.name_space) + "/" + name.name, port.uid); });
+         [&] { writer_.DeletePort(name.name_space, name.name, port.uid); });
   }
 
  private:

@@ -1,15 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/backends/backend.h"
-#include "watcher/event_pipeline.h"
+#include "controller/kinds/watched_kind.h"
 
 namespace kuryr::controller {
 
@@ -24,16 +22,14 @@ struct PlanCounts {
 /// owners that the backend may still know, and uid(), IsEmpty(), IsPlanned() and IsToBePlanned().
 /// Thread-safe.
 template <typename Entry>
-class OwnerStore : public watcher::EventConsumer {
+class OwnerStore : public WatchedKind {
  public:
   using Known = Entry;
-  using Wake = std::function<void(const std::string& key)>;
 
   explicit OwnerStore(Wake wake) : wake_(std::move(wake)) {}
 
-  /// After the return, the backend is not used any more. Forgets deleted owners: the next backend
-  /// has never heard of them.
-  void StopTelling() EXCLUDES(mutex_) {
+  /// Forgets deleted owners: the next backend has never heard of them.
+  void EndTerm() final EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     backend_ = nullptr;
     for (auto& [key, known] : known_) known.gone.clear();
@@ -60,6 +56,7 @@ class OwnerStore : public watcher::EventConsumer {
     return known_.size();
   }
 
+ protected:
   [[nodiscard]] PlanCounts Count() const EXCLUDES(mutex_) {
     PlanCounts counts;
     const MutexLock lock(mutex_);
@@ -73,7 +70,6 @@ class OwnerStore : public watcher::EventConsumer {
     return counts;
   }
 
- protected:
   /// Changes what is known under the key. An owner that the change ends is noted as gone if there
   /// is a backend, which may know it.
   template <typename Change>

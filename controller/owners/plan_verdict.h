@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "controller/backends/backend.h"
-#include "controller/owners/plan_places.h"
 #include "controller/owners/pod_facts.h"
 #include "controller/owners/pod_store.h"
+#include "controller/plan/plan_places.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "controller/backends/backend.h"
-#include "controller/owners/owner_key.h"
+#include "controller/kinds/key.h"
 #include "controller/plan/kept_plan.h"
 #include "vif/pod_vifs.h"
 #include "watcher/watch_event.h"

@@ -26,15 +26,20 @@ bool KnownPod::IsPlanned() const { return pod && PlanOf(*this).present; }
 
 bool KnownPod::IsToBePlanned() const { return pod && NeedsPlan(*pod); }
 
+std::vector<WatchedPath> PodStore::Paths() {
+  return {{.path = "/api/v1/pods", .mode = watcher::WatchMode::kSet},
+          {.path = "/apis/openstack.org/v1/kuryrports"}};
+}
+
 std::vector<std::pair<watcher::KeyFn, std::string>> PodStore::Consumes() const {
   return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
 }
 
 /// Tells every plan before the addresses that pods may have beside their plans.
-void PodStore::StartTelling(Backend& backend, const PlanPlaces& places) {
+void PodStore::BeginTerm(const Term& term) {
   const MutexLock lock(mutex_);
-  backend_ = &backend;
-  places_ = places;
+  backend_ = &term.backend;
+  places_ = term.places;
   for (auto& [key, known] : known_) {
     if (known.pod) {
       const auto pod = std::make_shared<PodFacts>(*known.pod);
@@ -46,10 +51,17 @@ void PodStore::StartTelling(Backend& backend, const PlanPlaces& places) {
       port->judged = false;
       known.port = port;
     }
-    JudgePort(backend, places, known);
-    wake_(key);
+    JudgePort(term.backend, places_, known);
+    wake_({Key::kPod, key});
   }
   for (auto& [key, known] : known_) TellRest(known);
+}
+
+void PodStore::WriteTo(service::MetricsText& text) const {
+  const PlanCounts pods = Count();
+  text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
+  text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
+  text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
 }
 
 void PodStore::Tell(PodFacts& pod) {
@@ -66,11 +78,11 @@ void PodStore::TellRest(Known& known) {
 }
 
 void PodStore::Handle(const watcher::WatchEvent& event) {
-  const std::string key = KeyOf(event.name_space, event.name);
+  const Key key = Key::OfPod(event.name_space, event.name);
   if (event.kind != "Pod") {
     HandlePort(event);
   } else if (event.type != watcher::EventType::kDeleted &&
-             IsAt(Find(key), event.uid, event.resource_version)) {
+             IsAt(Find(key.object), event.uid, event.resource_version)) {
     return;  // This process wrote it; its round went on with the answer.
   } else {
     HandlePod(event);
@@ -96,6 +108,12 @@ void PodStore::LearnPort(nlohmann::json kuryrport) {
   Learn(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
     if (known.port || !known.pod || known.pod->uid != facts->pod_uid) return;
     known.port = facts;
+  });
+}
+
+void PodStore::ForgetPort(const std::string& key, const std::string& uid) {
+  Learn(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
+    if (known.port && known.port->uid == uid) known.port.reset();
   });
 }
 

@@ -4,12 +4,13 @@
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "controller/owners/owner_store.h"
-#include "controller/owners/plan_places.h"
 #include "controller/owners/pod_facts.h"
+#include "controller/plan/plan_places.h"
 
 namespace kuryr::controller {
 
@@ -31,16 +32,17 @@ struct KnownPod {
 /// Thread-safe.
 class PodStore : public OwnerStore<KnownPod> {
  public:
-  /// `label_keys`: the labels by which networks are chosen.
-  PodStore(std::set<std::string> label_keys, Wake wake)
-      : OwnerStore(std::move(wake)), label_keys_(std::move(label_keys)) {}
+  static constexpr std::string_view kKind = Key::kPod;
 
-  /// Tells `backend`, which is borrowed and new, of every known plan that counts, and of later
-  /// ones. Wakes every key.
-  void StartTelling(Backend& backend, const PlanPlaces& places) EXCLUDES(mutex_);
+  explicit PodStore(const KindParts& parts)
+      : OwnerStore(parts.wake), label_keys_(parts.needs.labels) {}
 
+  [[nodiscard]] std::vector<WatchedPath> Paths() override;
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  /// Tells of every plan that counts. Wakes every key.
+  void BeginTerm(const Term& term) override EXCLUDES(mutex_);
+  void WriteTo(service::MetricsText& text) const override;
   /// Takes over a Pod that this process has just written, before the watch tells it. `base` is the
   /// version before the write, `plan` the plan on the Pod. Passed over if the watch has told
   /// another version meanwhile.
@@ -49,6 +51,8 @@ class PodStore : public OwnerStore<KnownPod> {
   /// Takes over a KuryrPort that this process has just made or found. Passed over if the watch has
   /// told one.
   void LearnPort(nlohmann::json kuryrport) EXCLUDES(mutex_);
+  /// The KuryrPort of this UID is gone. `key`: as KeyOf.
+  void ForgetPort(const std::string& key, const std::string& uid) EXCLUDES(mutex_);
 
  private:
   void HandlePod(const watcher::WatchEvent& event) EXCLUDES(mutex_);

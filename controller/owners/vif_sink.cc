@@ -95,7 +95,7 @@ Writer::PortVersion VersionOf(const PortFacts& port) {
 }
 
 void DeletePort(const PodFacts& pod, const PortFacts& port, Writer& writer) {
-  writer.DeletePort(PortsPath(pod.name_space) + "/" + pod.name, port.uid);
+  writer.DeletePort(pod.name_space, pod.name, port.uid);
 }
 
 /// Writes the finalizer before the KuryrPort, which would not hold its pod without it.

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "controller/owners/plan_places.h"
 #include "controller/owners/pod_store.h"
 #include "controller/owners/writer.h"
+#include "controller/plan/plan_places.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller {

@@ -146,26 +146,33 @@ json Writer::PatchStatus(const std::string& path, const json& patch) {
   return client_.Patch(path + "/status", watcher::PatchType::kMerge, patch);
 }
 
-void Writer::DeletePort(const std::string& path, const std::string& uid) {
+void Writer::DeletePort(const std::string& name_space, const std::string& name,
+                        const std::string& uid) {
+  const std::string path = PortsPath(name_space) + "/" + name;
   try {
     RequireLeading();
-    const json left = client_.Delete(
+    const json deleted = client_.Delete(
         path, {{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"preconditions", {{"uid", uid}}}});
     // Where no finalizer holds it, the answer is a Status.
-    if (StringAt(left, "kind") != "KuryrPort") return;
-    json finalizers = left.at("metadata").value("finalizers", json::array());
-    const auto ours = std::find(finalizers.begin(), finalizers.end(), kPortFinalizer);
-    if (ours == finalizers.end()) return;
-    finalizers.erase(ours);
-    RequireLeading();
-    client_.Patch(path, watcher::PatchType::kMerge,
-                  {{"metadata",
-                    {{"uid", uid},
-                     {"resourceVersion", VersionOf(left).version},
-                     {"finalizers", std::move(finalizers)}}}});
+    if (StringAt(deleted, "kind") == "KuryrPort" && !Release(path, deleted)) return;
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
   }
+  store_.ForgetPort(KeyOf(name_space, name), uid);
+}
+
+bool Writer::Release(const std::string& path, const json& deleted) {
+  json finalizers = deleted.at("metadata").value("finalizers", json::array());
+  const auto ours = std::find(finalizers.begin(), finalizers.end(), kPortFinalizer);
+  if (ours == finalizers.end()) return false;
+  finalizers.erase(ours);
+  const PortVersion version = VersionOf(deleted);
+  RequireLeading();
+  client_.Patch(
+      path, watcher::PatchType::kMerge,
+      {{"metadata",
+        {{"uid", version.uid}, {"resourceVersion", version.version}, {"finalizers", finalizers}}}});
+  return finalizers.empty();
 }
 
 bool HasPutFinalizer(const json& pod) {

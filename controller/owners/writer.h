@@ -56,13 +56,16 @@ class Writer {
                          const std::map<std::string, std::string>& annotations);
   /// Returns the object as it is then; `patch` has preconditions and the status.
   nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
-  /// Deletes a KuryrPort, and takes away kPortFinalizer. A KuryrPort that does not exist is deleted
-  /// already; one that changes meanwhile is a conflict (409).
-  void DeletePort(const std::string& path, const std::string& uid);
+  /// Deletes a KuryrPort, and takes away kPortFinalizer; the store learns that it is gone. A
+  /// KuryrPort that does not exist is deleted already; one that changes meanwhile is a conflict
+  /// (409).
+  void DeletePort(const std::string& name_space, const std::string& name, const std::string& uid);
 
  private:
   void RequireLeading() const;
   void LearnPortOf(const PodFacts& pod);
+  /// `deleted`: what the API server answered. False while somebody else's finalizer holds it.
+  bool Release(const std::string& path, const nlohmann::json& deleted);
 
   watcher::ApiClient& client_;
   PodStore& store_;

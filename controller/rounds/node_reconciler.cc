@@ -23,17 +23,17 @@ PlanRequest RequestOf(const OwningNode& node, const ServiceCidrs& services) {
 
 }  // namespace
 
-void NodeReconciler::Round(const std::string& key) {
-  const KnownNode known = parts_.nodes.Find(key);
-  round_.ReleaseGone(parts_.nodes, key, known.gone);
+void NodeReconciler::Look(const Key& key) {
+  const KnownNode known = nodes_.Find(key.object);
+  round_.ReleaseGone(nodes_, key, known.gone);
   if (!known.node) {
-    parts_.reporter.Clear(key);
+    parts_.reporter.Clear(key.object);
     return;
   }
   round_.Try(key, known.node->owner(), [&] { Plan(key, *known.node); });
 }
 
-bool NodeReconciler::AwaitsNetworks(const std::string& key, const OwningNode& node) {
+bool NodeReconciler::AwaitsNetworks(const Key& key, const OwningNode& node) {
   const BackendNeeds& needs = parts_.needs;
   const bool may_wait = needs.node_networks && needs.gives_node_networks && node.vifs.empty();
   if (!may_wait || !node.facts.pod_cidrs.empty()) return false;
@@ -42,7 +42,7 @@ bool NodeReconciler::AwaitsNetworks(const std::string& key, const OwningNode& no
     parts_.queue.AddAfter(key, kNetworksComeWithin - age);
     return true;
   }
-  if (!parts_.nodes.HasPodCidrs()) return false;
+  if (!nodes_.HasPodCidrs()) return false;
   throw PlanError(
       PlanError::Kind::kRetry,
       "node " + node.name +
@@ -50,14 +50,14 @@ bool NodeReconciler::AwaitsNetworks(const std::string& key, const OwningNode& no
           "them, with --allocate-node-cidrs");
 }
 
-void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
+void NodeReconciler::Plan(const Key& key, const OwningNode& node) {
   if (AwaitsNetworks(key, node)) return;
   auto vifs = parts_.backend.Reserve(RequestOf(node, parts_.service_cidrs));
   if (!vifs) return;  // The backend wakes the node.
   const bool is_active = round_.Activate(node.owner(), *vifs);
   const std::string plan = vif::EncodeAnnotation(*vifs);
   if (plan != node.plan) {
-    writer_.AnnotateNode(node.owner(), {{vif::kVifAnnotation, plan}});
+    parts_.writer.AnnotateNode(node.owner(), {{vif::kVifAnnotation, plan}});
     // The backend keeps ports that stand on an object, and looks whether they stay.
     parts_.backend.Adopt(node.owner(), *vifs);
     Log(LogLevel::kInfo, "node planned",
@@ -68,8 +68,9 @@ void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
     if (const auto problem = chassis->FindProblem(node.name))
       throw PlanError(PlanError::Kind::kRetry, *problem);
   }
-  if (parts_.reporter.Clear(key))
-    parts_.reporter.Tell(node.owner(), kNodeServed, "what kept it from a network is over", writer_);
+  if (parts_.reporter.Clear(key.object))
+    parts_.reporter.Tell(node.owner(), kNodeServed, "what kept it from a network is over",
+                         parts_.writer);
 }
 
 }  // namespace kuryr::controller

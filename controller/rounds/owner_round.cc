@@ -32,19 +32,18 @@ std::string WhyForbidden(const Owner& owner, const watcher::ApiError& error) {
 
 }  // namespace
 
-void OwnerRound::Try(const std::string& key, const Owner& owner,
-                     const std::function<void()>& look) {
+void OwnerRound::Try(const Key& key, const Owner& owner, const std::function<void()>& look) {
   try {
     look();
   } catch (const PlanError& e) {
-    parts_.reporter.Report(owner, ReasonOf(e.kind()), e.what(), writer_);
+    parts_.reporter.Report(owner, ReasonOf(e.kind()), e.what(), parts_.writer);
     if (e.kind() == PlanError::Kind::kGone) parts_.ask_for_absent();
     Retry(key, e);
   } catch (const watcher::ApiError& e) {
     constexpr int kInvalid = 422;
     if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
     if (e.code() == watcher::ApiError::kForbidden || e.code() == kInvalid)
-      parts_.reporter.Report(owner, "KuryrPlanNotWritten", WhyForbidden(owner, e), writer_);
+      parts_.reporter.Report(owner, "KuryrPlanNotWritten", WhyForbidden(owner, e), parts_.writer);
     if (e.code() != watcher::ApiError::kConflict) throw;
     parts_.metrics.CountConflict();
     parts_.queue.AddRateLimited(key);
@@ -57,7 +56,7 @@ bool OwnerRound::Activate(const Owner& owner, std::vector<vif::PodVif>& vifs) {
   return is_active;
 }
 
-void OwnerRound::Retry(const std::string& key, const PlanError& error) {
+void OwnerRound::Retry(const Key& key, const PlanError& error) {
   if (error.retry_after()) {
     parts_.queue.AddAfter(key, *error.retry_after());
   } else if (error.kind() == PlanError::Kind::kRefused) {

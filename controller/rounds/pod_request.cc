@@ -58,7 +58,7 @@ void UseClaim(const std::string& text, const PodFacts& pod, IpamClaims& claims,
               std::vector<InterfaceRequest>& interfaces) {
   if (text.empty()) return;
   const IpamClaim claim =
-      claims.Find(pod.name_space, ClaimNamed(text, pod), KeyOf(pod.name_space, pod.name));
+      claims.Find(pod.name_space, ClaimNamed(text, pod), Key::OfPod(pod.name_space, pod.name));
   const std::string what = "IPAMClaim " + claim.owner.name;
   for (const InterfaceRequest& other : interfaces) {
     if (other.claim == claim.owner)
@@ -76,12 +76,12 @@ void UseClaim(const std::string& text, const PodFacts& pod, IpamClaims& claims,
 /// The default interface is the first of `interfaces`.
 void AddSelected(const PodFacts& pod, NetworkAttachments& attachments, IpamClaims& claims,
                  std::vector<InterfaceRequest>& interfaces) {
-  const std::string key = KeyOf(pod.name_space, pod.name);
+  const Key key = Key::OfPod(pod.name_space, pod.name);
   for (NetworkSelection& selection : ParseNetworkSelections(pod.networks, pod.name_space)) {
     auto network = attachments.Find(selection.name_space, selection.name, key);
     if (!network) {
       Log(LogLevel::kDebug, "network is another plugin's",
-          {{"pod", key}, {"definition", KeyOf(selection.name_space, selection.name)}});
+          {{"pod", key.object}, {"definition", KeyOf(selection.name_space, selection.name)}});
       continue;
     }
     if (selection.has_default_route) interfaces.front().is_default = false;

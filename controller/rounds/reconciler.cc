@@ -72,33 +72,33 @@ bool SaysPorts(const PlanState& plan, const std::vector<vif::PodVif>& vifs) {
 
 }  // namespace
 
-void Reconciler::Round(const std::string& key) {
-  const KnownPod known = shared_.store.Find(key);
-  round_.ReleaseGone(shared_.store, key, known.gone);
+void Reconciler::Look(const Key& key) {
+  const KnownPod known = pods_.Find(key.object);
+  round_.ReleaseGone(pods_, key, known.gone);
   if (!known.pod) {
-    shared_.reporter.Clear(key);
+    parts_.reporter.Clear(key.object);
     if (known.port && known.port->ours) DeleteOrphan(key, *known.port);
     return;
   }
   round_.Try(key, known.pod->owner(), [&] { RoundOf(key, known); });
 }
 
-void Reconciler::RoundOf(const std::string& key, const KnownPod& known) {
+void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  if (HasLeftFinalizer(known)) ClearPlan(known, writer_);
+  if (HasLeftFinalizer(known)) ClearPlan(known, parts_.writer);
   if (!NeedsPlan(pod)) {
-    const bool waited = shared_.reporter.Clear(key) && !plan.present;
+    const bool waited = parts_.reporter.Clear(key.object) && !plan.present;
     if (HasOurs(known) && IsDone(pod)) return Release(known);
     // Pods that wait for its place get it. A plan that it may run with stays until its finalizer
     // goes.
-    if (waited && !HasOurs(known)) shared_.backend.Release(pod.uid);
+    if (waited && !HasOurs(known)) parts_.backend.Release(pod.uid);
     return;
   }
   if (IsOthers(known)) {
     const std::string problem = ProblemOf(known);
     if (!problem.empty())
-      shared_.reporter.Report(pod.owner(), "KuryrPlanUnusable", problem, writer_);
+      parts_.reporter.Report(pod.owner(), "KuryrPlanUnusable", problem, parts_.writer);
     return;
   }
   if (!plan.refused.empty()) {
@@ -106,7 +106,8 @@ void Reconciler::RoundOf(const std::string& key, const KnownPod& known) {
     return;
   }
   const std::string problem = plan.present ? Settle(key, known) : std::string();
-  if (!problem.empty()) shared_.reporter.Report(pod.owner(), kAddressConflict, problem, writer_);
+  if (!problem.empty())
+    parts_.reporter.Report(pod.owner(), kAddressConflict, problem, parts_.writer);
   if (plan.present && Change(key, known)) return;
   if (!plan.present || !plan.active)
     Plan(key, known);
@@ -117,37 +118,37 @@ void Reconciler::RoundOf(const std::string& key, const KnownPod& known) {
 bool Reconciler::Refuse(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   if (!pod.started) return true;
-  shared_.reporter.Report(pod.owner(), "KuryrPlanRefused",
-                          "its plan is none that a controller would write: " +
-                              PlanOf(known).refused + "; delete the pod",
-                          writer_);
+  parts_.reporter.Report(pod.owner(), "KuryrPlanRefused",
+                         "its plan is none that a controller would write: " +
+                             PlanOf(known).refused + "; delete the pod",
+                         parts_.writer);
   return false;
 }
 
-void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
-  const auto* losses = shared_.backend.facets().losses;
+void Reconciler::ReportLost(const Key& key, const PodFacts& pod) {
+  const auto* losses = parts_.backend.facets().losses;
   const auto lost = losses == nullptr ? std::nullopt : losses->FindLost(pod.owner());
   if (lost) {
-    shared_.reporter.Report(pod.owner(), kPortLost, *lost, writer_);
+    parts_.reporter.Report(pod.owner(), kPortLost, *lost, parts_.writer);
   } else {
-    shared_.reporter.Clear(key);
+    parts_.reporter.Clear(key.object);
   }
 }
 
 /// Another pod that yields does so in a round of its own.
-std::string Reconciler::Settle(const std::string& key, const KnownPod& known) {
+std::string Reconciler::Settle(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  const auto* keeper = shared_.backend.facets().addresses;
+  const auto* keeper = parts_.backend.facets().addresses;
   if (keeper == nullptr) return plan.problem;
   std::string problem = MismatchOf(known);
   bool yields = false;
   for (const Owner& rival : keeper->Rivals(pod.owner(), plan.kept.vifs())) {
-    const std::string other_key = KeyOf(rival);
-    const KnownPod other = shared_.store.Find(other_key);
+    const Key other_key = Key::Of(rival);
+    const KnownPod other = pods_.Find(other_key.object);
     const bool is_pod = other.pod && other.pod->uid == rival.id;
     if (is_pod && GoesBefore(pod, *other.pod) && MayYield(other)) {
-      shared_.queue.Add(other_key);
+      parts_.queue.Add(other_key);
       continue;
     }
     // A plan that is not where this sink writes may be a user's: it never makes a pod yield.
@@ -160,15 +161,15 @@ std::string Reconciler::Settle(const std::string& key, const KnownPod& known) {
   return yields && Replan(key, known) ? "" : problem;
 }
 
-bool Reconciler::Replan(const std::string& key, const KnownPod& known) {
+bool Reconciler::Replan(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   std::optional<PlanRequest> request = RequestOf(key, pod);
   if (!request || !sink_->Holds(known) || !MayReplan(*request, plan.kept.vifs())) return false;
   // A watch may be late, and the node may have told of the pod meanwhile.
-  const nlohmann::json now = view_.GetPod(pod.name_space, pod.name);
+  const nlohmann::json now = parts_.view.GetPod(pod.name_space, pod.name);
   if (StringAt(now.at("metadata"), "resourceVersion") != pod.version) {
-    shared_.queue.AddRateLimited(key);
+    parts_.queue.AddRateLimited(key);
     return true;
   }
   request->anew = true;
@@ -182,27 +183,26 @@ bool Reconciler::Replan(const std::string& key, const KnownPod& known) {
   std::vector<IpAddress> former = plan.former;
   former.insert(former.end(), replaced.from.begin(), replaced.from.end());
   sink_->Replace(known, *vifs, former);
-  shared_.metrics.CountReplanned();
-  shared_.reporter.Tell(pod.owner(), "KuryrAddressChanged",
-                        "another pod has address " + Listed(replaced.from) +
-                            ", too: this one gets " + Listed(replaced.to) + " instead",
-                        writer_);
+  parts_.metrics.CountReplanned();
+  parts_.reporter.Tell(pod.owner(), "KuryrAddressChanged",
+                       "another pod has address " + Listed(replaced.from) +
+                           ", too: this one gets " + Listed(replaced.to) + " instead",
+                       parts_.writer);
   return true;
 }
 
-std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const std::string& key,
-                                                            const PodFacts& pod,
+std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const Key& key, const PodFacts& pod,
                                                             const PlanRequest& request) {
   auto vifs = Reserve(request);
   if (!vifs) return std::nullopt;
   for (vif::PodVif& vif : *vifs)
-    vif::Common(vif.vif).active = shared_.backend.Await(request.owner, {vif});
+    vif::Common(vif.vif).active = parts_.backend.Await(request.owner, {vif});
   AddServiceRoutes(key, pod, *vifs);
   MoveDefaultRoute(*vifs);
   return vifs;
 }
 
-bool Reconciler::Change(const std::string& key, const KnownPod& known) {
+bool Reconciler::Change(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (!plan.ours || !sink_->Holds(known)) return false;
@@ -225,24 +225,24 @@ bool Reconciler::Change(const std::string& key, const KnownPod& known) {
   const auto vifs = VifsFor(key, pod, *request);
   if (!vifs) return true;
   if (!RecordClaims(*request, *vifs)) {
-    shared_.queue.AddRateLimited(key);
+    parts_.queue.AddRateLimited(key);
     return true;
   }
   sink_->Replace(known, *vifs, former);
-  shared_.reporter.Clear(key);
-  shared_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
-                        "its networks have changed: " + change.ToString(), writer_);
+  parts_.reporter.Clear(key.object);
+  parts_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
+                       "its networks have changed: " + change.ToString(), parts_.writer);
   return true;
 }
 
 /// Takes the addresses from the object first, then from the backend: until then, a node may read
 /// them.
-bool Reconciler::ReleaseRemoved(const std::string& key, const KnownPod& known) {
+bool Reconciler::ReleaseRemoved(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  auto* releaser = shared_.backend.facets().interfaces;
+  auto* releaser = parts_.backend.facets().interfaces;
   if (releaser == nullptr || !pod.started || !MismatchOf(known).empty()) return false;
-  if (!TellsOfNone(view_.GetPod(pod.name_space, pod.name), plan.former)) return false;
+  if (!TellsOfNone(parts_.view.GetPod(pod.name_space, pod.name), plan.former)) return false;
   std::optional<PlanRequest> request = RequestOf(key, pod);
   if (!request) return false;
   const InterfaceChange change(*request, plan.kept.vifs());
@@ -255,11 +255,11 @@ bool Reconciler::ReleaseRemoved(const std::string& key, const KnownPod& known) {
   if (!vifs) return true;
   sink_->Replace(known, *vifs, {});
   releaser->ReleaseBut(pod.owner(), *vifs);
-  shared_.queue.Add(key);  // Interfaces may have waited for it.
+  parts_.queue.Add(key);  // Interfaces may have waited for it.
   return true;
 }
 
-void Reconciler::Plan(const std::string& key, const KnownPod& known) {
+void Reconciler::Plan(const Key& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   std::optional<PlanRequest> request = RequestOf(key, pod);
@@ -269,8 +269,8 @@ void Reconciler::Plan(const std::string& key, const KnownPod& known) {
   if (!vifs) return sink_->Hold(known);
   const bool is_first = !plan.present || !plan.refused.empty();
   if (is_first && !RecordClaims(*request, *vifs)) {
-    shared_.backend.Release(pod.uid);
-    shared_.queue.AddRateLimited(key);
+    parts_.backend.Release(pod.uid);
+    parts_.queue.AddRateLimited(key);
     return;
   }
   AddServiceRoutes(key, pod, *vifs);
@@ -278,17 +278,17 @@ void Reconciler::Plan(const std::string& key, const KnownPod& known) {
   if (!is_first && !active && SaysPorts(plan, *vifs)) return;
   MoveDefaultRoute(*vifs);
   Write(known, *vifs);
-  shared_.reporter.Clear(key);
+  parts_.reporter.Clear(key.object);
   if (is_lost) {
-    shared_.reporter.Tell(
+    parts_.reporter.Tell(
         pod.owner(), "KuryrPlanRestored",
         "its plan was taken away while it runs: it keeps " + Listed(PlannedAddresses(*vifs)),
-        writer_);
+        parts_.writer);
   }
-  if (is_first) shared_.metrics.CountPlanned(Clock::now() - pod.seen);
-  if (active) shared_.metrics.CountActive(Clock::now() - pod.seen);
+  if (is_first) parts_.metrics.CountPlanned(Clock::now() - pod.seen);
+  if (active) parts_.metrics.CountActive(Clock::now() - pod.seen);
   Log(LogLevel::kDebug, "pod planned",
-      {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
+      {{"pod", key.object}, {"node", pod.node}, {"active", active ? "true" : "false"}});
 }
 
 /// A refused plan is replaced as a whole.
@@ -297,49 +297,49 @@ void Reconciler::Write(const KnownPod& known, const std::vector<vif::PodVif>& vi
   sink_->Write(known, vifs);
 }
 
-std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::string& key,
+std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const Key& key,
                                                                    const PodFacts& pod,
                                                                    PlanRequest& request) {
-  AskForTheSame(pod, view_.GetPod(pod.name_space, pod.name), request);
+  AskForTheSame(pod, parts_.view.GetPod(pod.name_space, pod.name), request);
   try {
     return Reserve(request);
   } catch (const PlanError& e) {
     if (e.kind() == PlanError::Kind::kRetry) throw;
-    shared_.reporter.Report(pod.owner(), kAddressConflict,
-                            std::string("its plan was taken away while it runs, and it may not "
-                                        "have its addresses again: ") +
-                                e.what() + "; delete the pod",
-                            writer_);
-    shared_.queue.AddAfter(key, kConflictAgain);
+    parts_.reporter.Report(pod.owner(), kAddressConflict,
+                           std::string("its plan was taken away while it runs, and it may not "
+                                       "have its addresses again: ") +
+                               e.what() + "; delete the pod",
+                           parts_.writer);
+    parts_.queue.AddAfter(key, kConflictAgain);
     return std::nullopt;
   }
 }
 
-std::optional<PlanRequest> Reconciler::RequestOf(const std::string& key, const PodFacts& pod) {
+std::optional<PlanRequest> Reconciler::RequestOf(const Key& key, const PodFacts& pod) {
   std::optional<Scope> scope = Scope();
-  if (shared_.needs.scopes) scope = shared_.namespaces.Find(pod.name_space, key);
+  if (parts_.needs.scopes) scope = parts_.namespaces.Find(pod.name_space, key);
   if (!scope) return std::nullopt;
   PlanRequest request =
-      PlanRequestOf(pod, NetworksOfNode(key, pod), shared_.attachments, shared_.claims);
+      PlanRequestOf(pod, NetworksOfNode(key, pod), parts_.attachments, parts_.claims);
   request.scope = std::move(*scope);
-  if (shared_.needs.node_addresses) request.node_addresses = view_.NodeAddresses(pod.node);
+  if (parts_.needs.node_addresses) request.node_addresses = parts_.view.NodeAddresses(pod.node);
   return request;
 }
 
 std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PlanRequest& request) {
   const auto start = Clock::now();
   try {
-    auto vifs = shared_.backend.Reserve(request);
-    shared_.metrics.CountAsked(Clock::now() - start, false);
+    auto vifs = parts_.backend.Reserve(request);
+    parts_.metrics.CountAsked(Clock::now() - start, false);
     return vifs;
   } catch (const PlanError&) {
-    shared_.metrics.CountAsked(Clock::now() - start, true);
+    parts_.metrics.CountAsked(Clock::now() - start, true);
     throw;
   }
 }
 
-std::vector<vif::PodVif> Reconciler::PlanOfNode(const std::string& key, const PodFacts& pod) {
-  std::vector<vif::PodVif> vifs = shared_.nodes.PlanOf(pod.node, key);
+std::vector<vif::PodVif> Reconciler::PlanOfNode(const Key& key, const PodFacts& pod) {
+  std::vector<vif::PodVif> vifs = parts_.nodes.PlanOf(pod.node, key);
   if (!vifs.empty()) return vifs;
   throw PlanError(PlanError::Kind::kRetry,
                   "node " + Printable(pod.node) +
@@ -347,23 +347,23 @@ std::vector<vif::PodVif> Reconciler::PlanOfNode(const std::string& key, const Po
                   kNodePlanAgain);
 }
 
-std::vector<IpNetwork> Reconciler::NetworksOfNode(const std::string& key, const PodFacts& pod) {
+std::vector<IpNetwork> Reconciler::NetworksOfNode(const Key& key, const PodFacts& pod) {
   std::vector<IpNetwork> networks;
-  if (shared_.needs.management_networks) {
+  if (parts_.needs.management_networks) {
     for (const vif::PodVif& vif : PlanOfNode(key, pod)) {
       for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
         networks.push_back(address.Masked());
     }
-  } else if (shared_.needs.node_networks) {
-    networks = view_.NodeNetworks(pod.node);
+  } else if (parts_.needs.node_networks) {
+    networks = parts_.view.NodeNetworks(pod.node);
   }
   return networks;
 }
 
-void Reconciler::AddServiceRoutes(const std::string& key, const PodFacts& pod,
+void Reconciler::AddServiceRoutes(const Key& key, const PodFacts& pod,
                                   std::vector<vif::PodVif>& vifs) {
-  if (shared_.node_network.enabled && !shared_.needs.services)
-    RouteServices(vifs, PlanOfNode(key, pod), shared_.service_cidrs.All());
+  if (parts_.node_network.enabled && !parts_.needs.services)
+    RouteServices(vifs, PlanOfNode(key, pod), parts_.service_cidrs.All());
 }
 
 bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
@@ -372,7 +372,7 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
         std::find_if(request.interfaces.begin(), request.interfaces.end(),
                      [&](const InterfaceRequest& asked) { return asked.ifname == vif.ifname; });
     if (interface == request.interfaces.end() ||
-        shared_.claims.Record(*interface, request.owner, vif, writer_))
+        parts_.claims.Record(*interface, request.owner, vif, parts_.writer))
       continue;
     return false;
   }
@@ -382,10 +382,10 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
 /// Takes the plan from the object first, then from the backend: until then, a node may read it.
 void Reconciler::Release(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
-  ClearPlan(known, writer_);
-  shared_.metrics.CountReleased();
-  if (!shared_.backend.Release(pod.uid))
-    shared_.queue.AddRateLimited(KeyOf(pod.name_space, pod.name));
+  ClearPlan(known, parts_.writer);
+  parts_.metrics.CountReleased();
+  if (!parts_.backend.Release(pod.uid))
+    parts_.queue.AddRateLimited(Key::OfPod(pod.name_space, pod.name));
 }
 
 /// A running pod is asked about only when it is deleted: kuryr-kubernetes may have planned
@@ -394,28 +394,28 @@ bool Reconciler::HasLeftFinalizer(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   if (!pod.has_finalizer || pod.plan.ours || !known.port || !IsOthers(known)) return false;
   if (pod.started && !pod.deleted) return false;
-  return HasPutFinalizer(view_.GetPod(pod.name_space, pod.name));
+  return HasPutFinalizer(parts_.view.GetPod(pod.name_space, pod.name));
 }
 
 bool Reconciler::IsDone(const PodFacts& pod) {
   const Awaited awaited = AwaitedBy(pod);
   if (awaited != Awaited::kContainers) return awaited == Awaited::kNothing;
-  if (view_.IsNodeGone(pod.node)) return true;
-  shared_.queue.AddAfter(KeyOf(pod.name_space, pod.name), kNodeAgain);
+  if (parts_.view.IsNodeGone(pod.node)) return true;
+  parts_.queue.AddAfter(Key::OfPod(pod.name_space, pod.name), kNodeAgain);
   return false;
 }
 
-void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
-  const size_t slash = key.find('/');
-  const std::string name_space = key.substr(0, slash);
-  const std::string name = key.substr(slash + 1);
+void Reconciler::DeleteOrphan(const Key& key, const PortFacts& port) {
+  const size_t slash = key.object.find('/');
+  const std::string name_space = key.object.substr(0, slash);
+  const std::string name = key.object.substr(slash + 1);
   try {
-    const nlohmann::json pod = view_.GetPod(name_space, name);
+    const nlohmann::json pod = parts_.view.GetPod(name_space, name);
     if (StringAt(pod.at("metadata"), "uid") == port.pod_uid) return;  // Not heard of yet.
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
   }
-  writer_.DeletePort(PortsPath(name_space) + "/" + name, port.uid);
+  parts_.writer.DeletePort(name_space, name, port.uid);
 }
 
 }  // namespace kuryr::controller

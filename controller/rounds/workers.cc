@@ -16,14 +16,15 @@ namespace {
 constexpr std::chrono::seconds kLongestRetryAfter{120};
 
 /// A round that the end of the process cuts off has not failed.
-void LogFailure(service::WorkQueue& queue, const std::string& key, const std::exception& e) {
+void LogFailure(RoundQueue& queue, const Key& key, const std::exception& e) {
   Log(queue.is_shut_down() ? LogLevel::kDebug : LogLevel::kError,
-      "a round failed; it will be tried again", {{"object", key}, {"error", WithMissingRight(e)}});
+      "a round failed; it will be tried again",
+      {{"object", key.ToString()}, {"error", WithMissingRight(e)}});
 }
 
 }  // namespace
 
-Workers::Workers(service::WorkQueue& queue, size_t count, const std::function<Round()>& make_round)
+Workers::Workers(RoundQueue& queue, size_t count, const std::function<Round()>& make_round)
     : queue_(queue) {
   std::vector<Round> rounds;
   rounds.reserve(count);
@@ -47,7 +48,7 @@ void Workers::Work(const Round& round) {
   }
 }
 
-void Workers::Try(const Round& round, const std::string& key) {
+void Workers::Try(const Round& round, const Key& key) {
   try {
     round(key);
   } catch (const watcher::ApiError& e) {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "service/work_queue.h"
+#include "controller/rounds/round.h"
 
 namespace kuryr::controller {
 
@@ -15,10 +15,10 @@ namespace kuryr::controller {
 /// rate limited. Not thread-safe.
 class Workers {
  public:
-  using Round = std::function<void(const std::string& key)>;
+  using Round = std::function<void(const Key& key)>;
 
   /// Borrows the queue. `make_round` is called once for each thread, from the caller's.
-  Workers(service::WorkQueue& queue, size_t count, const std::function<Round()>& make_round);
+  Workers(RoundQueue& queue, size_t count, const std::function<Round()>& make_round);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers() { Stop(); }
@@ -28,9 +28,9 @@ class Workers {
 
  private:
   void Work(const Round& round);
-  void Try(const Round& round, const std::string& key);
+  void Try(const Round& round, const Key& key);
 
-  service::WorkQueue& queue_;
+  RoundQueue& queue_;
   std::vector<std::jthread> threads_;
 };
 

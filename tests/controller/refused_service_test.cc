@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/controller/bare_backend.h"
 #include "tests/controller/leading_fixture.h"
 
 namespace kuryr::test {
@@ -12,20 +13,8 @@ namespace {
 using ::testing::HasSubstr;
 
 /// Balances no Service, and has no VIFs.
-class UnbalancedBackend final : public controller::Backend, public controller::ServiceBalancer {
+class UnbalancedBackend final : public BareBackend, public controller::ServiceBalancer {
  public:
-  std::optional<std::vector<vif::PodVif>> Reserve(const controller::PlanRequest& /*r*/) override {
-    return std::nullopt;
-  }
-  bool Owns(const controller::Owner& /*owner*/, const vif::PodVif& /*vif*/) const override {
-    return false;
-  }
-  void Adopt(const controller::Owner& /*owner*/, const std::vector<vif::PodVif>& /*v*/) override {}
-  bool Await(const controller::Owner& /*owner*/, const std::vector<vif::PodVif>& /*v*/) override {
-    return false;
-  }
-  bool Release(const std::string& /*owner_id*/) override { return true; }
-  std::vector<controller::Owner> Inventory() const override { return {}; }
   controller::Facets facets() override { return {.services = this}; }
   void Balance(const std::string& /*name*/, const controller::Service& /*service*/) override {}
   void SetZone(const std::string& /*node*/, const std::string& /*zone*/) override {}

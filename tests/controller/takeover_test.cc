@@ -170,7 +170,7 @@ TEST_F(TakeoverTest, FormerLeaderKeepsWhatItKnows) {
   Stop();
 
   EXPECT_TRUE(informer_->IsWarm());
-  EXPECT_TRUE(informer_->pods().Find("default/a").pod->plan.present);
+  EXPECT_TRUE(informer_->kinds().pods.Find("default/a").pod->plan.present);
   cluster_.CreatePod("b");
   Start();
 

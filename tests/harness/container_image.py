@@ -1,4 +1,4 @@
-"""Container images of this machine's programs, as archives that `ctr images import` and `podman load` take."""
+"""Container images of programs that are here, as archives that `ctr images import` and `podman load` take."""
 import hashlib
 import io
 import json
@@ -14,7 +14,9 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 class Layer:
     """The files of an image. Each path is added once: later ones count for nothing."""
 
-    def __init__(self):
+    def __init__(self, root="/", enter=()):
+        """root: the folder whose programs it gets; enter: a command that runs its argument there."""
+        self._root, self._enter = Path(root), enter
         self._content = io.BytesIO()
         self._archive = tarfile.open(fileobj=self._content, mode="w")
         self._paths = set()
@@ -22,8 +24,8 @@ class Layer:
             self._add(folder, tarfile.DIRTYPE)
 
     def add_program(self, file, path=None):
-        """A program of this machine, with the libraries that it loads. path: another one in the image."""
-        libraries = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
+        """A program of the root, with the libraries that it loads. path: another one in the image."""
+        libraries = subprocess.run([*self._enter, "ldd", file], capture_output=True, text=True, check=False).stdout
         for each in (word for word in libraries.split() if word.startswith("/")):
             self._add_file(each, each)
         self._add_file(file, path or file)
@@ -35,12 +37,16 @@ class Layer:
     def add_text(self, path, text):
         self._add(path, tarfile.REGTYPE, text.encode())
 
+    def content(self, file):
+        """Of a file of the root."""
+        return (self._root / str(file).lstrip("/")).read_bytes()
+
     def packed(self):
         self._archive.close()
         return self._content.getvalue()
 
     def _add_file(self, file, path):
-        self._add(str(path), tarfile.REGTYPE, Path(file).read_bytes())
+        self._add(str(path), tarfile.REGTYPE, self.content(file))
 
     def _add(self, path, kind, content=b"", link=""):
         path = path.lstrip("/")

@@ -18,7 +18,7 @@ END_SECONDS = 30
 def socket_in(netns, address):
     """A datagram socket of that network namespace."""
     with namespaces.network(netns):
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     made.bind((address, PORT))
     return made
 
@@ -66,7 +66,7 @@ class Flows:
     interval = INTERVAL_SECONDS
 
     def __init__(self, pods, receivers):
-        """pods: [(namespace's path, IPv4 address)]; receivers: their sockets, of which one may read."""
+        """pods: [(namespace's path, address)]; receivers: their sockets, of which one may read."""
         self.receivers = receivers
         self.addresses = [address for _, address in pods]
         self.sent = [[] for _ in pods]  # times of sending

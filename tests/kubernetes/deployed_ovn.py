@@ -6,6 +6,7 @@ import shutil
 
 import yaml
 
+from harness.container_image import Layer
 from harness.namespaces import WORK
 from harness.process import run
 from harness.transcript import Transcript
@@ -30,9 +31,8 @@ class DeployedOvn(OvnNodes):
     def __init__(self, release, options):
         super().__init__(release, options)
         self.page = Transcript("In Kubernetes", "docs/ovn.md", release.stand_ins)
-        archive = ovn_image.build(WORK, self.page.take_commands()[0])
-        for node in self.nodes:
-            node.containerd.import_images(archive)
+        self.build_image = self.page.take_commands()[0]
+        self.load_image(Layer())
         kubeconfig = self.api.write_kubeconfig(WORK / "ovn.kubeconfig")
         os.environ["KUBECONFIG"] = str(kubeconfig)
         make_secrets, apply = self.page.take_commands()
@@ -45,6 +45,12 @@ class DeployedOvn(OvnNodes):
             self.tls(role).mkdir()
             for name, content in self.api.get(f"{SECRETS}/ovn-tls-{role}")["data"].items():
                 (self.tls(role) / name).write_bytes(base64.b64decode(content))
+
+    def load_image(self, layer):
+        """OVN's image on all nodes, with the programs of that layer's root."""
+        archive = ovn_image.build(WORK, self.build_image, layer)
+        for node in self.nodes:
+            node.containerd.import_images(archive)
 
     @staticmethod
     def tls(role):
@@ -108,6 +114,11 @@ class DeployedOvn(OvnNodes):
         """The ids of the cluster's servers, as a member tells."""
         _, _, listed = self.status(pod, database).partition("\nServers:\n")
         return {line.split()[0] for line in listed.splitlines() if line.strip()}
+
+    def schema_version(self, pod, database):
+        """Of a member's database."""
+        return self.execute(pod, database, "ovsdb-client", "get-schema-version", f"unix:/run/ovn/ovn{database}_db.sock",
+                            SCHEMAS[database])[1].strip()
 
     def databases_of(self, role):
         """What its key opens."""

@@ -1,12 +1,15 @@
 """Facts of OVN's databases by etc/kubernetes: members start, are killed, lose their data and start anew, while pods come."""
 import shutil
 
-from harness.expectation import expect_same
+from harness.container_image import Layer
+from harness.expectation import expect, expect_same, nothing
 from harness.process import run
+from harness.traffic import Traffic
 from harness.transcript import Transcript
 from kubernetes.deployed_ovn import CENTRAL, PODS, SCHEMAS, DeployedOvn
 from kubernetes.network_pods import PORT, NetworkPods, ask, until_answered
 from kubernetes.ovn_facts import wait_until
+from ovn.release import release_of
 
 DATABASES = "/var/lib/kuryr-ovn"
 
@@ -14,6 +17,7 @@ DATABASES = "/var/lib/kuryr-ovn"
 class DeployedOvnFacts:
     def __init__(self, release, options):
         self.make = lambda: DeployedOvn(release, options)
+        self.upgrades = options.upgrades
         self.cluster = None
 
     def state(self, facts):
@@ -26,12 +30,12 @@ class DeployedOvnFacts:
         self.first, self.second, _ = self.cluster.nodes
         self.pods = NetworkPods(self.cluster)
         with self.fact("pods of two nodes reach each other", basis=True):
-            self.one = self.pods.make({"one": (self.first, None)})["one"]
+            made = self.pods.make({"one": (self.first, None), "away": (self.second, None)})
+            self.one, self.away = made["one"], made["away"]
             self.new_pod_is_reached()
         with self.fact("kube-proxy's rules lead pods of both nodes to a Service"):
             service = self.pods.serve(self.one, next(iter(self.cluster.families)))
-            away = self.pods.make({"away": (self.second, None)})["away"]
-            for pod in (self.one, away):
+            for pod in (self.one, self.away):
                 until_answered(pod.netns, service["clusterIP"], 80, "one")
         with self.fact("a node's key opens the southbound database alone, and kuryr-controller's opens both"):
             expect_same(["OVN_Southbound"], self.cluster.databases_of("host"), "by a node's key")
@@ -51,15 +55,36 @@ class DeployedOvnFacts:
             self.delete(*self.cluster.members())
             expect_same(before, self.servers(), "servers")
             self.new_pod_is_reached()
-        with self.fact("docs/ovn.md's commands roll OVN's pods as for an upgrade, and a new pod is reached"):
-            before = self.cluster.members()
-            for command in Transcript("Upgrade OVN", "docs/ovn.md").take_commands():
-                run(command)
-            self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
-            self.new_pod_is_reached()
+        with self.fact("docs/ovn.md's commands roll OVN's pods as for an upgrade: no datagram is lost, and a new pod is reached"):
+            self.roll()
+        for suite in self.upgrades:
+            with self.fact(f"docs/ovn.md's commands upgrade OVN to Debian {suite}'s: no datagram is lost, and a new pod is reached"):
+                self.upgrade(release_of(suite, {}))
         with self.fact("all data are lost: docs/ovn.md's commands start the databases anew, and both pods are reached"):
             self.lose_all_data()
             self.new_pod_is_reached()
+
+    def roll(self):
+        """While the pods of two nodes send to each other."""
+        before = self.cluster.members()
+        traffic = Traffic([(pod.netns, next(iter(pod.addresses.values()))) for pod in (self.one, self.away)])
+        try:
+            expect(traffic.wait_until_all_flow(), "pods do not reach each other")
+            for command in Transcript("Upgrade OVN", "docs/ovn.md").take_commands():
+                run(command)
+            self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
+            expect(traffic.wait_until_all_flow(), "pods do not reach each other any more")
+            nothing((f"of flow {flow}" for flow, _ in traffic.lost()), "datagrams were lost")
+        finally:
+            traffic.stop()
+        self.new_pod_is_reached()
+
+    def upgrade(self, release):
+        self.cluster.load_image(Layer(release.root, release.enter()))
+        self.roll()
+        wanted = {database: release.schema_version(database) for database in SCHEMAS}
+        for pod in self.cluster.members().values():
+            expect_same(wanted, {database: self.cluster.schema_version(pod, database) for database in SCHEMAS}, "schemas")
 
     def lose_all_data(self):
         before = self.cluster.members()

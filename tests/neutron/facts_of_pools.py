@@ -11,6 +11,7 @@ READY = "kuryr-pool-port"
 LEAST, MOST, BATCH = 2, 6, 4
 NAMES = ("pooled-a", "pooled-b")
 ORPHAN_SECONDS = 5
+SLAAC_CIDR = "fd00:21::/64"
 OPTIONS = f"""orphan_interval = {ORPHAN_SECONDS}
 [kubernetes]
 vif_pool_driver = neutron
@@ -63,6 +64,8 @@ def check(facts, planning):
         outlive_a_kill(planning, pools)
     with facts.fact("pools: killed between a deleted pod's finalizer and its port, the next one makes the port ready again"):
         inherit_an_orphan(planning, pools)
+    with facts.fact("pools: Neutron adds addresses of a SLAAC subnet that comes later, and the ports stay ready, also for the next one"):
+        stay_ready_with_slaac(planning, pools)
     return pools
 
 
@@ -118,3 +121,23 @@ def inherit_an_orphan(planning, pools):
     expect(port in pools.ready(), "the port is not ready")
     expect_same({each["id"] for each in kept} - {port}, {each["id"] for each in pools.all_but_ready()}, "ports of other pods")
     expect_same(1, pools.controller.metrics()["kuryr_controller_neutron_orphans_released_total"], "released pods")
+
+
+def stay_ready_with_slaac(planning, pools):
+    ready, network = set(pools.ready()), planning.network.network["id"]
+    subnet = planning.neutron.create("subnet", network_id=network, ip_version=6, cidr=SLAAC_CIDR, ipv6_address_mode="slaac",
+                                     ipv6_ra_mode="slaac")["id"]
+    planning.wait_for("an address that nobody asked for", lambda: all(len(port["fixed_ips"]) == 3 for port in pools.ready().values()))
+    pools.controller.end(signal.SIGKILL)
+    pools.controller.start()
+    pools.wait_for_ready(len(ready))
+    uid = planning.create("pool-slaac")
+    made = planning.attach("pool-slaac", uid)
+    expect_same(2, len(made.add().result()["ips"]), "addresses of a pod")
+    (port,) = planning.ports_of(uid)
+    expect(port["id"] in ready, "the port was none of the ready")
+    made.delete().silent()
+    planning.delete("pool-slaac")
+    planning.wait_for("its port among the ready", lambda: port["id"] in pools.ready())
+    expect_same(ready, set(pools.ready()), "ready ports")
+    planning.neutron.delete("subnet", subnet)

@@ -136,8 +136,11 @@ class FreshPods:
             while is_open and not all(counts) and time.monotonic() < deadline:
                 time.sleep(PAUSE_SECONDS)
                 count()
-            # What the switch still holds of it then meets no policy of it: docs/policy.md.
             self.cluster.end_pod(LOCKED, name)
+            # What the switch still holds of it, or for it, comes within that time.
+            for each in self.floods:
+                each.wait_rounds(1)
+            count()
         finally:
             sender.stop()
         capture.close()

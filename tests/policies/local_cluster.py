@@ -30,12 +30,12 @@ FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 
 
 class LocalCluster(ControlledPods):
-    def __init__(self, chosen, define):
+    def __init__(self, chosen, define, users=""):
         """As ControlledPods."""
         self.patience, self.segment = EVENT_SECONDS, Segment()
         run(f"ip address add {SEGMENT6[1]}/64 dev {self.segment.bridge} nodad")
         self.hosts = [self.make_host(name) for name in NAMES]
-        self.begin(chosen, lambda programs: Cluster(programs, address=self.segment.address), BACKEND, define)
+        self.begin(chosen, lambda programs: Cluster(programs, users, address=self.segment.address), BACKEND, define)
 
     def make_host(self, name):
         host = self.segment.make_host(name)

@@ -97,7 +97,7 @@ class PodChains {
     bool isolates = false;
     for (const auto& [name, policy] : policies_.policies()) {
       if (policy.tier != PolicyTier::kNetwork) continue;
-      AddRules(policy, direction, chain);
+      AddOwnChain(policy, direction, chain);
       isolates = isolates || (sets_.contains(policy.subject) && Isolates(policy, direction));
     }
     if (isolates) {
@@ -131,6 +131,13 @@ class PodChains {
     }
   }
 
+  /// Pods share the chain, and it stays as it is when another policy changes.
+  void AddOwnChain(const CompiledPolicy& policy, TrafficDirection direction, FilterChain& chain) {
+    FilterChain own = NewChain(direction);
+    AddRules(policy, direction, own);
+    AddJump(std::move(own), chain);
+  }
+
   void AddTier(PolicyTier tier, TrafficDirection direction, FilterChain& chain) const {
     for (const std::string& name : policies_.OrderOf(tier))
       AddRules(policies_.policies().at(name), direction, chain);
@@ -140,8 +147,12 @@ class PodChains {
   void AddAdmins(TrafficDirection direction, FilterChain& chain) {
     FilterChain admins = NewChain(direction);
     AddTier(PolicyTier::kAdmin, direction, admins);
-    if (admins.rules.empty()) return;
-    chain.rules.push_back({.verdict = FilterRule::Verdict::kJump, .jump = Keep(std::move(admins))});
+    AddJump(std::move(admins), chain);
+  }
+
+  void AddJump(FilterChain&& to, FilterChain& chain) {
+    if (to.rules.empty()) return;
+    chain.rules.push_back({.verdict = FilterRule::Verdict::kJump, .jump = Keep(std::move(to))});
   }
 
   std::string Keep(FilterChain&& chain) {

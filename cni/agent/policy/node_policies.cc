@@ -159,11 +159,10 @@ void NodePolicies::Learn(const AttachmentRecord& record) {
 void NodePolicies::Admit(const AttachmentRecord& record, const Deadline& deadline) {
   const std::set<IpAddress> addresses = RoutedAddresses(record);
   if (!IsWanted() || addresses.empty()) return;
-  if (AwaitEffect(record, deadline) >= Watched::kPods) binding::DropWaitingPackets(addresses);
+  if (AwaitEffect(record, deadline)) binding::DropWaitingPackets(addresses);
 }
 
-NodePolicies::Watched NodePolicies::AwaitEffect(const AttachmentRecord& record,
-                                                const Deadline& deadline) {
+bool NodePolicies::AwaitEffect(const AttachmentRecord& record, const Deadline& deadline) {
   MutexLock lock(mutex_);
   Learn(record);
   const uint64_t change = wanted_;
@@ -178,13 +177,20 @@ NodePolicies::Watched NodePolicies::AwaitEffect(const AttachmentRecord& record,
   if (!addresses_.IsPlugged(record.key))
     throw CniError(ErrorCode::kUnknownContainer, "pod " + record.pod + " is gone",
                    "it has ended while its policies were made");
-  if (is_in_effect()) return watched_;
+  if (is_in_effect()) return IsNamed(record);
   const std::string& failure = failure_.empty() ? watch_failure_ : failure_;
   throw CniError(ErrorCode::kTryAgainLater,
                  "the policies of pod " + record.pod + " are not in effect on this node yet",
                  failure.empty()
                      ? "the API server has not told of all policies, namespaces and pods"
                      : failure);
+}
+
+bool NodePolicies::IsNamed(const AttachmentRecord& record) const {
+  return std::ranges::any_of(addresses_.LocalOf(record.pod),
+                             [&](const auto& pod) KURYR_TSA(requires_capability(mutex_)) {
+                               return policies_.pods().contains(policy::MemberOf(pod.first, ""));
+                             });
 }
 
 /// Where no pods are watched, no policy selects one.
@@ -244,7 +250,13 @@ void NodePolicies::Apply() {
   bool is_distrusted = false;
   {
     const MutexLock lock(mutex_);
-    wanted = FilterOf(policies_, addresses_.Local());
+    const LocalPods pods = addresses_.Local();
+    wanted = FilterOf(policies_, pods);
+    if (policies_.policies().empty()) {
+      closed_.Clear();
+    } else {
+      closed_.CloseIn(wanted, pods);
+    }
     changed = sets_.TakeChanged();
     change = wanted_;
     is_distrusted = std::exchange(is_distrusted_, false);

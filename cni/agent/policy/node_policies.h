@@ -14,6 +14,7 @@
 #include "base/deadline.h"
 #include "base/thread_annotations.h"
 #include "binding/node/pod_filter.h"
+#include "cni/agent/policy/closed_addresses.h"
 #include "cni/agent/policy/pod_addresses.h"
 #include "cni/agent/policy/set_addresses.h"
 #include "cni/attachments/attachment_store.h"
@@ -67,8 +68,10 @@ class NodePolicies : public watcher::EventConsumer {
 
   [[nodiscard]] bool IsWanted() const noexcept;
   void Learn(const AttachmentRecord& record) REQUIRES(mutex_);
-  /// Returns when the kernel has the policies of the record's pod; what was watched then.
-  Watched AwaitEffect(const AttachmentRecord& record, const Deadline& deadline) EXCLUDES(mutex_);
+  /// Returns when the kernel has the policies of the record's pod: whether some name it.
+  bool AwaitEffect(const AttachmentRecord& record, const Deadline& deadline) EXCLUDES(mutex_);
+  /// Whether policies select the record's pod, or name it as a peer.
+  [[nodiscard]] bool IsNamed(const AttachmentRecord& record) const REQUIRES(mutex_);
   void Take(const PodAddresses::Uids& changed) REQUIRES(mutex_);
   [[nodiscard]] bool HasLabelsOf(const AttachmentRecord& record) const REQUIRES(mutex_);
   void Watch(Watched what) REQUIRES(mutex_);
@@ -100,7 +103,8 @@ class NodePolicies : public watcher::EventConsumer {
   std::string watch_failure_ GUARDED_BY(mutex_);   ///< since the last list or change; empty: none
   uint64_t failures_ GUARDED_BY(mutex_) = 0;
 
-  binding::PodFilter filter_;  ///< the thread has it alone
+  binding::PodFilter filter_;  ///< the thread has it and `closed_` alone
+  ClosedAddresses closed_;
   std::optional<watcher::Watcher> watcher_;
   std::jthread kernel_;
   std::jthread thread_;  // last: it uses all of the above

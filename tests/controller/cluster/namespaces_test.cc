@@ -30,22 +30,23 @@ class NamespacesTest : public ::testing::Test {
   }
   std::string RefusalOf(const std::string& name) {
     try {
-      (void)namespaces_.Find(name, "team/a");
+      (void)namespaces_.Find(name, asker_);
     } catch (const PlanError& e) {
       return e.what();
     }
     return "";
   }
 
+  const Key asker_ = Key::OfPod("team", "a");
   std::vector<std::string> woken_;
-  Namespaces namespaces_{[this](const std::string& key) { woken_.push_back(key); }};
+  Namespaces namespaces_{{.wake = [this](const Key& key) { woken_.push_back(key.ToString()); }}};
 };
 
 TEST_F(NamespacesTest, HasItsUidAndTheGroupsOfItsPods) {
   Tell(EventType::kAdded, "team", "uid-1",
        {{kSecurityGroupsAnnotation, std::string(kGroup) + ", " + kOtherGroup + "\n"}});
 
-  const auto scope = namespaces_.Find("team", "team/a");
+  const auto scope = namespaces_.Find("team", asker_);
 
   ASSERT_TRUE(scope);
   EXPECT_EQ(scope->id, "uid-1");
@@ -57,7 +58,7 @@ TEST_F(NamespacesTest, HasItsUidAndTheGroupsOfItsPods) {
 }
 
 TEST_F(NamespacesTest, WhoAsksTooEarlyIsWokenOnce) {
-  EXPECT_FALSE(namespaces_.Find("team", "team/a"));
+  EXPECT_FALSE(namespaces_.Find("team", asker_));
 
   Tell(EventType::kAdded, "other", "uid-0");
   EXPECT_THAT(woken_, IsEmpty());
@@ -95,7 +96,7 @@ TEST_F(NamespacesTest, OneThatWasMadeAnewIsAnother) {
   Tell(EventType::kModified, "team", "uid-2");
 
   EXPECT_FALSE(namespaces_.Has("uid-1"));
-  EXPECT_EQ(namespaces_.Find("team", "team/a")->id, "uid-2");
+  EXPECT_EQ(namespaces_.Find("team", asker_)->id, "uid-2");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class NetworkAttachmentsTest : public ::testing::Test {
   std::string Found(const std::string& name, const std::string& asker = "tenant/pod") {
     using Kind = PlanError::Kind;
     try {
-      return attachments_.Find("tenant", name, asker).value_or("another plugin's");
+      return attachments_.Find("tenant", name, {Key::kPod, asker}).value_or("another plugin's");
     } catch (const PlanError& e) {
       EXPECT_THAT(e.kind(), testing::AnyOf(Kind::kGone, Kind::kRefused));
       return (e.kind() == Kind::kGone ? "gone: " : "refused: ") + std::string(e.what());
@@ -65,10 +65,10 @@ class NetworkAttachmentsTest : public ::testing::Test {
   std::vector<std::string> woken_ GUARDED_BY(mutex_);
 
  protected:
-  NetworkAttachments attachments_{[this](const std::string& key) {
+  NetworkAttachments attachments_{{.wake = [this](const Key& key) {
     const MutexLock lock(mutex_);
-    woken_.push_back(key);
-  }};
+    woken_.push_back(key.ToString());
+  }}};
 };
 
 TEST_F(NetworkAttachmentsTest, AnnotationNamesAPool) {

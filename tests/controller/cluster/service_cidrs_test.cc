@@ -25,7 +25,8 @@ class ServiceCidrsTest : public ::testing::Test {
     return all;
   }
 
-  ServiceCidrs cidrs_{{IpNetwork::Parse("10.96.0.0/12").value()}};
+  ServiceCidrs cidrs_{{.node_network = {.service_cidrs = {IpNetwork::Parse("10.96.0.0/12").value()},
+                                        .non_masquerade_cidrs = {}}}};
 };
 
 TEST_F(ServiceCidrsTest, ConfiguredOnesComeFirst) {

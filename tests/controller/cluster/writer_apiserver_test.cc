@@ -44,7 +44,7 @@ class WriterApiServerTest : public test::KubeApiTest {
     return store_.Find(KeyOf("default", name)).pod;
   }
 
-  PodStore store_{{}, [](const std::string&) {}};
+  PodStore store_{KindParts{}};
   std::optional<Writer> writer_;
 };
 

@@ -17,11 +17,12 @@ void Check(json definition) {
   definition["kind"] = "NetworkAttachmentDefinition";
   definition["metadata"]["namespace"] = "default";
   definition["metadata"]["name"] = "net-a";
-  kuryr::controller::NetworkAttachments attachments([](const std::string&) {});
+  kuryr::controller::NetworkAttachments attachments{kuryr::controller::KindParts{}};
   attachments.Handle(
       kuryr::watcher::MakeEvent(kuryr::watcher::EventType::kAdded, std::move(definition)));
   try {
-    const auto network = attachments.Find("default", "net-a", "default/pod");
+    const auto network =
+        attachments.Find("default", "net-a", kuryr::controller::Key::OfPod("default", "pod"));
     if (network && (network->empty() || network->size() > 253)) std::abort();
   } catch (const PlanError& e) {
     if (e.kind() != PlanError::Kind::kRefused || std::string(e.what()).size() > 300) std::abort();

@@ -94,7 +94,7 @@ class Tenant {
                                      .addresses = {IpAddress::Parse(kTheirAddress).value()},
                                      .mac = MacAddress::Parse(kTheirMac)};
     Require(backend_.Reserve({.owner = kVictim, .interfaces = {theirs}}).has_value());
-    claims_.StartKeeping(backend_);
+    claims_.BeginTerm({backend_});
     claims_.Handle(Added("IPAMClaim", "other", "c",
                          {{"status", {{"ips", {kTheirClaimed + std::string("/28")}}}}}));
     claims_.Handle(Added("IPAMClaim", "tenant", "c",
@@ -123,8 +123,8 @@ class Tenant {
   }
 
   PoolBackend backend_;
-  NetworkAttachments attachments_{[](const std::string&) {}};
-  IpamClaims claims_{[](const std::string&) {}};
+  NetworkAttachments attachments_{KindParts{}};
+  IpamClaims claims_{KindParts{}};
 };
 
 bool MayHave(const IpAddress& address) {

@@ -93,7 +93,7 @@ TEST(PodFactsTest, WhoIsPluggedGoesBeforeWhoIsOlderAndTheUidDecidesTheRest) {
 }
 
 TEST(PodStoreTest, PodIsSeenOnceUntilItsPlanIsActive) {
-  PodStore store({}, [](const std::string&) {});
+  PodStore store{KindParts{}};
   vif::VifBridge vif;
   vif.active = false;
   json pod = {{"kind", "Pod"},

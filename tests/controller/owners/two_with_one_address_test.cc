@@ -320,7 +320,7 @@ TEST_F(TwoWithOneAddressTest, LatePatchOfAKuryrPortIsRefused) {
   Stop();
   api().Patch("kuryrports", "default", "a", {{"metadata", {{"labels", {{"changed", "yes"}}}}}});
   watcher::ApiClient client(cluster_.ApiConfig());
-  controller::Writer writer(client, informer_->pods(), [] { return true; });
+  controller::Writer writer(client, informer_->kinds().pods, [] { return true; });
   const controller::PodFacts facts =
       controller::PodFactsOf(watcher::MakeEvent(watcher::EventType::kAdded, pod), {});
   const json& metadata = port.at("metadata");

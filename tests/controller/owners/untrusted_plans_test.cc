@@ -132,8 +132,9 @@ class HeedOthersTest : public UntrustedPlansTest {
   void SetUp() override {
     UntrustedPlansTest::SetUp();
     backend_ = std::make_unique<controller::pools::PoolBackend>(PoolsOf(config_));
-    store_.StartTelling(*backend_, {.sink = SinkKind::kKuryrPort,
-                                    .others = controller::OtherProducers::kAnnotations});
+    store_.BeginTerm(
+        {*backend_,
+         {.sink = SinkKind::kKuryrPort, .others = controller::OtherProducers::kAnnotations}});
   }
   /// Tells the store of a pod with another producer's VIF with these addresses; returns its
   /// problem.
@@ -168,7 +169,7 @@ class HeedOthersTest : public UntrustedPlansTest {
 
   int version_ = 0;
   std::unique_ptr<controller::pools::PoolBackend> backend_;
-  controller::PodStore store_{{}, [](const std::string&) {}};
+  controller::PodStore store_{controller::KindParts{}};
 };
 
 TEST_F(HeedOthersTest, OneAddressForEachInterfaceIsKept) {

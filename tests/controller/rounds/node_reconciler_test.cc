@@ -64,30 +64,39 @@ class NodeReconcilerTest : public ::testing::Test {
   void Round() {
     nodes_.Handle(
         watcher::MakeEvent(watcher::EventType::kModified, client_.Get("/api/v1/nodes/node1")));
-    NodeReconciler({.backend = backend_,
-                    .queue = queue_,
-                    .reporter = reporter_,
-                    .metrics = metrics_,
-                    .nodes = nodes_,
-                    .node_network = options_,
-                    .service_cidrs = services_,
-                    .needs = {},
-                    .ask_for_absent = [] {}},
-                   writer_)
-        .Round("/node1");
+    NodeReconciler(nodes_, {.backend = backend_,
+                            .queue = queue_,
+                            .reporter = reporter_,
+                            .metrics = metrics_,
+                            .nodes = nodes_,
+                            .attachments = attachments_,
+                            .claims = claims_,
+                            .namespaces = namespaces_,
+                            .service_cidrs = services_,
+                            .node_network = options_,
+                            .needs = {},
+                            .ask_for_absent = [] {},
+                            .writer = writer_,
+                            .view = view_})
+        .Look(Key::OfNode("node1"));
   }
 
   test::Cluster cluster_;
   RecordingBackend backend_;
-  NodeStore nodes_{[](const std::string&) {}};
-  PodStore pods_{{}, [](const std::string&) {}};
-  service::WorkQueue queue_;
+  NodeStore nodes_{KindParts{}};
+  PodStore pods_{KindParts{}};
+  RoundQueue queue_;
   Reporter reporter_{true};
   RoundMetrics metrics_;
   const NodeNetworkOptions options_;
-  const ServiceCidrs services_{{}};
+  NetworkAttachments attachments_{KindParts{}};
+  IpamClaims claims_{KindParts{}};
+  Namespaces namespaces_{KindParts{}};
+  const ServiceCidrs services_{KindParts{}};
+  Nodes read_nodes_;
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, pods_, [] { return true; }};
+  ClusterView view_{client_, read_nodes_};
 };
 
 TEST_F(NodeReconcilerTest, BackendHearsOfEachPlanThatIsWritten) {
@@ -107,7 +116,7 @@ TEST_F(NodeReconcilerTest, BackendHearsOfEachPlanThatIsWritten) {
 
 TEST_F(NodeReconcilerTest, BackendHearsOfEachMachine) {
   Round();
-  nodes_.StartTelling(backend_);
+  nodes_.BeginTerm({backend_});
   EXPECT_THAT(backend_.nodes_, ElementsAre("node1 6ad1 192.0.2.1"));
 
   cluster_.api().Patch("nodes", "", "node1", {{"status", {{"nodeInfo", {{"machineID", "0b17"}}}}}});

@@ -71,8 +71,8 @@ class PlanRequestTest : public ::testing::Test {
     return interfaces;
   }
 
-  NetworkAttachments attachments_{[](const std::string&) {}};
-  IpamClaims claims_{[](const std::string&) {}};
+  NetworkAttachments attachments_{KindParts{}};
+  IpamClaims claims_{KindParts{}};
 };
 
 TEST_F(PlanRequestTest, PodWithoutWishesHasOneInterfaceOfTheBackendsChoice) {
@@ -150,7 +150,8 @@ TEST_F(PlanRequestTest, SelectionsOfOtherPluginsArePassedOverAndKeepTheirNumbers
 
 TEST_F(PlanRequestTest, DefinitionThatIsNotThereIsGoneAndThePodIsWokenByIt) {
   std::vector<std::string> woken;
-  NetworkAttachments attachments([&](const std::string& key) { woken.push_back(key); });
+  NetworkAttachments attachments(
+      {.wake = [&](const Key& key) { woken.push_back(key.ToString()); }});
   const PodFacts pod = {.name_space = "tenant", .name = "pod", .networks = "lan"};
   try {
     (void)PlanRequestOf(pod, {}, attachments, claims_);

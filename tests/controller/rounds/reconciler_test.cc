@@ -52,7 +52,7 @@ class OneVifBackend final : public Backend, public LossReporter {
 class ReconcilerTest : public ::testing::Test {
  protected:
   ReconcilerTest() {
-    store_.StartTelling(backend_, {.sink = SinkKind::kPodState});
+    store_.BeginTerm({backend_, {.sink = SinkKind::kPodState}});
     cluster_.CreatePod("a", {}, {{"annotations", {{kSecurityGroupsAnnotation, groups_}}}});
     Tell();
   }
@@ -61,8 +61,8 @@ class ReconcilerTest : public ::testing::Test {
     store_.Handle(
         watcher::MakeEvent(watcher::EventType::kModified, client_.Get(PodPath("default", "a"))));
   }
-  void Round(const std::string& key = "default/a") {
-    Reconciler(shared_, writer_, view_).Round(key);
+  void Round(const std::string& pod = "a") {
+    Reconciler(store_, parts_).Look(Key::OfPod("default", pod));
   }
   [[nodiscard]] std::string Annotation() {
     return client_.Get(PodPath("default", "a"))
@@ -79,38 +79,39 @@ class ReconcilerTest : public ::testing::Test {
   const std::string groups_ = "9ebc225a-aa2a-44fa-9a71-0a1e1e0c9adf";
   test::Cluster cluster_;
   OneVifBackend backend_;
-  PodStore store_{{}, [](const std::string&) {}};
-  service::WorkQueue queue_;
+  PodStore store_{KindParts{}};
+  RoundQueue queue_;
   Reporter reporter_{true};
   RoundMetrics metrics_;
   Nodes nodes_;
-  NetworkAttachments attachments_{[](const std::string&) {}};
-  IpamClaims claims_{[](const std::string&) {}};
-  Namespaces namespaces_{[this](const std::string& key) { queue_.Add(key); }};
-  NodeStore node_store_{[](const std::string&) {}};
+  NetworkAttachments attachments_{KindParts{}};
+  IpamClaims claims_{KindParts{}};
+  Namespaces namespaces_{{.wake = [this](const Key& key) { queue_.Add(key); }}};
+  NodeStore node_store_{KindParts{}};
   NodeNetworkOptions node_network_;
-  ServiceCidrs service_cidrs_{{}};
-  Reconciler::Shared shared_{{.backend = backend_,
-                              .queue = queue_,
-                              .reporter = reporter_,
-                              .metrics = metrics_,
-                              .nodes = node_store_,
-                              .node_network = node_network_,
-                              .service_cidrs = service_cidrs_,
-                              .needs = {},
-                              .ask_for_absent = [] {}},
-                             store_,
-                             attachments_,
-                             claims_,
-                             namespaces_,
-                             SinkKind::kPodState};
+  ServiceCidrs service_cidrs_{KindParts{}};
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, store_, [] { return true; }};
   ClusterView view_{client_, nodes_};
+  RoundParts parts_{.backend = backend_,
+                    .queue = queue_,
+                    .reporter = reporter_,
+                    .metrics = metrics_,
+                    .nodes = node_store_,
+                    .attachments = attachments_,
+                    .claims = claims_,
+                    .namespaces = namespaces_,
+                    .service_cidrs = service_cidrs_,
+                    .node_network = node_network_,
+                    .needs = {},
+                    .ask_for_absent = [] {},
+                    .sink = SinkKind::kPodState,
+                    .writer = writer_,
+                    .view = view_};
 };
 
 TEST_F(ReconcilerTest, PodIsHeldWhileTheBackendWorksOnItsPlan) {
-  shared_.sink = SinkKind::kKuryrPort;
+  parts_.sink = SinkKind::kKuryrPort;
   backend_.busy_ = true;
 
   Round();
@@ -161,7 +162,7 @@ TEST_F(ReconcilerTest, ActivePlanWhosePortIsLostStaysAndIsTold) {
 }
 
 TEST_F(ReconcilerTest, PodWhoseNamespaceIsNotHeardOfYetWaitsForIt) {
-  shared_.needs.scopes = true;
+  parts_.needs.scopes = true;
   Round();
   EXPECT_THAT(backend_.asked_, IsEmpty());
   EXPECT_THAT(reporter_.problems(), IsEmpty());
@@ -170,7 +171,7 @@ TEST_F(ReconcilerTest, PodWhoseNamespaceIsNotHeardOfYetWaitsForIt) {
       watcher::EventType::kAdded,
       {{"kind", "Namespace"}, {"metadata", {{"name", "default"}, {"uid", "uid-of-default"}}}}));
 
-  EXPECT_EQ(queue_.Get()->key, "default/a");
+  EXPECT_EQ(queue_.Get()->key, Key::OfPod("default", "a"));
   Round();
   ASSERT_THAT(backend_.asked_, SizeIs(1));
   EXPECT_EQ(backend_.asked_[0].scope.id, "uid-of-default");
@@ -178,7 +179,7 @@ TEST_F(ReconcilerTest, PodWhoseNamespaceIsNotHeardOfYetWaitsForIt) {
 }
 
 TEST_F(ReconcilerTest, NamespacesThatMayNotBeReadAreAnEvent) {
-  shared_.needs.scopes = true;
+  parts_.needs.scopes = true;
   namespaces_.Refuse("403");
 
   Round();
@@ -198,12 +199,12 @@ TEST_F(ReconcilerTest, KuryrPortOfAPodThatIsNotHeardOfYetStays) {
   store_.Handle(watcher::MakeEvent(watcher::EventType::kAdded, port));
   const std::string path = PortsPath("default") + "/b";
 
-  Round("default/b");
+  Round("b");
 
   EXPECT_EQ(client_.Get(path).at("metadata").at("uid"), port.at("metadata").at("uid"));
   cluster_.api().Delete("pods", "default", "b");
   cluster_.CreatePod("b");
-  Round("default/b");
+  Round("b");
   EXPECT_THROW((void)client_.Get(path), watcher::ApiError) << "it is of an earlier pod";
 }
 
@@ -211,7 +212,7 @@ TEST_F(ReconcilerTest, KuryrPortOfAPodThatIsNotHeardOfYetStays) {
 class UnheardKuryrPortTest : public ReconcilerTest {
  protected:
   UnheardKuryrPortTest() {
-    shared_.sink = SinkKind::kKuryrPort;
+    parts_.sink = SinkKind::kKuryrPort;
     port_ = cluster_.api().Create(
         {{"kind", "KuryrPort"},
          {"apiVersion", "openstack.org/v1"},
@@ -251,7 +252,7 @@ TEST_F(UnheardKuryrPortTest, DeletedPodEnds) {
 }
 
 TEST_F(UnheardKuryrPortTest, PlanOnThePodStaysUntilThePodIsDone) {
-  shared_.sink = SinkKind::kPodState;
+  parts_.sink = SinkKind::kPodState;
   backend_.port_ = "11111111-2222-4333-8444-555555555555";
   Round();
   HearOfPort();

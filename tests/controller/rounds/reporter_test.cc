@@ -38,7 +38,7 @@ class ReporterTest : public ::testing::Test {
 
   test::Cluster cluster_;
   PodFacts pod_;
-  PodStore store_{{}, [](const std::string&) {}};
+  PodStore store_{KindParts{}};
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, store_, [] { return true; }};
   Reporter reporter_{true};

@@ -42,19 +42,19 @@ class Rounds {
 };
 
 TEST(WorkersTest, EachThreadHasARoundOfItsOwn) {
-  service::WorkQueue queue;
+  RoundQueue queue;
   std::latch both(2);
   std::array<std::atomic<int>, 2> keys{};
   size_t made = 0;
   Workers workers(queue, 2, [&] {
-    return [&, index = made++](const std::string&) {
+    return [&, index = made++](const Key&) {
       ++keys.at(index);
       both.arrive_and_wait();
     };
   });
 
-  queue.Add("a");
-  queue.Add("b");
+  queue.Add({Key::kPod, "a"});
+  queue.Add({Key::kPod, "b"});
   both.wait();
   workers.Stop();
 
@@ -67,15 +67,15 @@ TEST(WorkersTest, EachThreadHasARoundOfItsOwn) {
 TEST(WorkersTest, EveryAddIsFollowedByARoundAndNoTwoOfOneKeyOverlap) {
   constexpr size_t kKeys = 5;
   constexpr int kAdds = 2000;
-  service::WorkQueue queue;
+  RoundQueue queue;
   std::array<std::atomic<int>, kKeys> wanted{};
   std::array<std::atomic<int>, kKeys> at_work{};
   std::atomic<int> overlaps = 0;
   std::latch all_seen(kKeys);
   std::array<bool, kKeys> done{};  // one for each key, whose rounds do not overlap
   Workers workers(queue, 4, [&] {
-    return [&](const std::string& key) {
-      const size_t index = std::stoul(key);
+    return [&](const Key& key) {
+      const size_t index = std::stoul(key.object);
       if (++at_work.at(index) > 1) ++overlaps;
       const bool complete = wanted.at(index) == kAdds;
       std::this_thread::yield();
@@ -89,7 +89,7 @@ TEST(WorkersTest, EveryAddIsFollowedByARoundAndNoTwoOfOneKeyOverlap) {
     adders.emplace_back([&, index] {
       for (int i = 0; i < kAdds; ++i) {
         ++wanted.at(index);
-        queue.Add(std::to_string(index));
+        queue.Add({Key::kPod, std::to_string(index)});
       }
     });
   }
@@ -99,17 +99,17 @@ TEST(WorkersTest, EveryAddIsFollowedByARoundAndNoTwoOfOneKeyOverlap) {
 }
 
 TEST(WorkersTest, ARoundThatThrowsIsTriedAgainAndDisturbsNoOther) {
-  service::WorkQueue queue({.retry_base = 1ms, .retry_cap = 2ms});
+  RoundQueue queue({.retry_base = 1ms, .retry_cap = 2ms});
   Rounds rounds;
   Workers workers(queue, 1, [&] {
-    return [&](const std::string& key) {
-      rounds.Count(key);
-      if (key == "broken") throw std::runtime_error("broken");
+    return [&](const Key& key) {
+      rounds.Count(key.object);
+      if (key.object == "broken") throw std::runtime_error("broken");
     };
   });
 
-  queue.Add("broken");
-  queue.Add("whole");
+  queue.Add({Key::kPod, "broken"});
+  queue.Add({Key::kPod, "whole"});
 
   rounds.WaitFor("whole", 1);
   rounds.WaitFor("broken", 3);
@@ -117,60 +117,59 @@ TEST(WorkersTest, ARoundThatThrowsIsTriedAgainAndDisturbsNoOther) {
 }
 
 TEST(WorkersTest, RetryAfterIsHeldForTwoMinutesAtMost) {
-  std::atomic<service::WorkQueue::Clock::time_point> now =
-      service::WorkQueue::Clock::time_point(1h);
-  service::WorkQueue queue({.now = [&] { return now.load(); }});
+  std::atomic<RoundQueue::Clock::time_point> now = RoundQueue::Clock::time_point(1h);
+  RoundQueue queue({.now = [&] { return now.load(); }});
   Rounds rounds;
   Workers workers(queue, 1, [&] {
-    return [&](const std::string& key) {
-      rounds.Count(key);
-      if (key == "busy") throw ApiError(429, "TooManyRequests", "later", 1h);
+    return [&](const Key& key) {
+      rounds.Count(key.object);
+      if (key.object == "busy") throw ApiError(429, "TooManyRequests", "later", 1h);
     };
   });
-  queue.Add("busy");
-  queue.Add("other");
+  queue.Add({Key::kPod, "busy"});
+  queue.Add({Key::kPod, "other"});
   rounds.WaitFor("other", 1);  // so the round before it has ended
 
   now = now.load() + 119s;
-  queue.Add("busy");
-  queue.Add("other");
+  queue.Add({Key::kPod, "busy"});
+  queue.Add({Key::kPod, "other"});
   rounds.WaitFor("other", 2);
   EXPECT_EQ(queue.metrics().delayed, 1U);
   now = now.load() + 1s;
-  queue.Add("other");
+  queue.Add({Key::kPod, "other"});
 
   rounds.WaitFor("busy", 2);
 }
 
 TEST(WorkersTest, StopLetsTheRoundUnderWayEnd) {
-  service::WorkQueue queue;
+  RoundQueue queue;
   std::latch begun(1);
   std::atomic<bool> ended = false;
   std::atomic<int> rounds = 0;
   Workers workers(queue, 1, [&] {
-    return [&](const std::string&) {
+    return [&](const Key&) {
       ++rounds;
       begun.count_down();
       EXPECT_FALSE(queue.Get());  // returns when the queue is shut down
       ended = true;
     };
   });
-  queue.Add("a");
+  queue.Add({Key::kPod, "a"});
   begun.wait();
 
   workers.Stop();
-  queue.Add("b");
+  queue.Add({Key::kPod, "b"});
 
   EXPECT_TRUE(ended);
   EXPECT_EQ(rounds, 1);
 }
 
 TEST(WorkersTest, AFactoryThatThrowsLeavesNoThread) {
-  service::WorkQueue queue;
+  RoundQueue queue;
   size_t made = 0;
   const auto make = [&]() -> Workers::Round {
     if (++made == 2) throw std::runtime_error("no client");
-    return [](const std::string&) {};
+    return [](const Key&) {};
   };
 
   EXPECT_THROW(Workers(queue, 2, make), std::runtime_error);

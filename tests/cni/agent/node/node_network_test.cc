@@ -47,7 +47,8 @@ class NodeNetworkTest : public AgentTest {
   }
   void StartNodeAgent(bool enabled = true) {
     const std::string word = enabled ? "true" : "false";
-    StartAgentWith("[node_network]\nenabled = " + word + "\n", "", enabled ? 2 : kAgentWatches);
+    StartAgentWith("[node_network]\npolicies = false\nenabled = " + word + "\n", "",
+                   enabled ? 2 : kAgentWatches);
   }
   /// An agent that has made all of it.
   void StartPlanned() {

@@ -28,9 +28,10 @@ class NodePoliciesTest : public AgentTest {
     api_->Create(
         {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "default"}}}});
   }
-  void StartEnforcing() {
+  /// `watches`: with a pod of a routed pool also that of policies.
+  void StartEnforcing(size_t watches = 2) {
     StartAgentWith("[node_network]\nenabled = true\n[cni_daemon]\nvif_annotation_timeout = 5\n", "",
-                   2);
+                   watches);
   }
   /// All pods of the namespace receive nothing.
   void Deny() {
@@ -71,7 +72,17 @@ TEST_F(NodePoliciesTest, PodIsPluggedWhenItsPoliciesAreThere) {
 
   EXPECT_THAT(Table(),
               AllOf(HasSubstr(pod.ip + " : jump received-"), HasSubstr(pod.ip6 + " : jump")));
+}
+
+TEST_F(NodePoliciesTest, AddressesOfAPodThatIsGoneStayClosedWhileThereArePolicies) {
+  Deny();
+  StartEnforcing();
+  const TestPod pod = Plug("a");
+
   EXPECT_EQ(Run("DEL", pod).status, 0);
+
+  WaitForTable(pod.ip + " : jump sent-", true);
+  api_->Delete("networkpolicies", "default", "deny");
   WaitForTable(pod.ip, false);
 }
 
@@ -95,7 +106,7 @@ TEST_F(NodePoliciesTest, RulesStayWithoutAnAgentAndTheNextOneChangesThem) {
 
   EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
   api_->Delete("networkpolicies", "default", "deny");
-  StartEnforcing();
+  StartEnforcing(3);
   WaitForTable(pod.ip, false);
 }
 
@@ -142,9 +153,9 @@ TEST_F(NodePoliciesTest, StaticPodHasThePoliciesOfItsMirror) {
 
   ASSERT_EQ(Run("ADD", pod).status, 0);
 
-  EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
+  EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump received-"));
   ASSERT_EQ(Run("DEL", pod).status, 0);
-  WaitForTable(pod.ip, false);
+  WaitForTable(pod.ip + " : jump sent-", true);
 }
 
 TEST_F(NodePoliciesTest, RefusalOfTheKernelIsToldAndTriedAgain) {

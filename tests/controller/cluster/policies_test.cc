@@ -1,8 +1,10 @@
-#include "controller/cluster/compiled_policies.h"
+#include "controller/cluster/policies.h"
 
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+
+#include "tests/controller/bare_backend.h"
 
 namespace kuryr::controller {
 namespace {
@@ -14,14 +16,15 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using watcher::EventType;
 
-class Enforcer : public PolicyEnforcer {
+class Enforcer : public test::BareBackend, public PolicyEnforcer {
  public:
+  Facets facets() override { return {.policies = this}; }
   void Enforce(const policy::PolicyChanges& changes) override { told.push_back(changes); }
 
   std::vector<policy::PolicyChanges> told;
 };
 
-class CompiledPoliciesTest : public ::testing::Test {
+class PoliciesTest : public ::testing::Test {
  protected:
   void Tell(EventType type, json object) {
     policies_.Handle(watcher::MakeEvent(type, std::move(object)));
@@ -48,11 +51,14 @@ class CompiledPoliciesTest : public ::testing::Test {
         {"ipBlock": {"cidr": "10.3.0.0/16"}}, {"ipBlock": {"cidr": "10.5.0.0/16"}}]}])");
     Tell(EventType::kAdded, policy);
   }
+  std::string ProblemOf(const std::string& policy) { return policies_.Find(policy)->problem; }
+
   static constexpr uint64_t kWorkOfBlocks = 2 * (1 + 3) + 2;
 
   std::vector<std::string> woken_;
-  CompiledPolicies policies_{{.multi = true, .admins = true},
-                             [this](const std::string& key) { woken_.push_back(key); }};
+  Policies policies_{
+      {.needs = {.policies = true, .admin_policies = true, .multi_policies = true, .labels = {}},
+       .wake = [this](const Key& key) { woken_.push_back(key.ToString()); }}};
   Enforcer enforcer_;
   const json namespace_ = {{"kind", "Namespace"}, {"metadata", {{"name", "team"}}}};
   const json pod_ = json::parse(R"({"kind": "Pod", "metadata": {"namespace": "team", "name": "a",
@@ -61,10 +67,10 @@ class CompiledPoliciesTest : public ::testing::Test {
       "name": "deny"}, "spec": {"podSelector": {"matchLabels": {"app": "web"}}}})");
 };
 
-TEST_F(CompiledPoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
+TEST_F(PoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
   TellAll();
 
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
 
   ASSERT_EQ(enforcer_.told.size(), 1U);
   const policy::PolicyChanges& all = enforcer_.told[0];
@@ -74,7 +80,7 @@ TEST_F(CompiledPoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
   EXPECT_THAT(all.pods, ElementsAre(Pair("uid-a", ElementsAre(compiled.subject))));
 }
 
-TEST_F(CompiledPoliciesTest, WhoeverJoinsOrLeavesASetHasItsRulesReadAgainOnceForAll) {
+TEST_F(PoliciesTest, WhoeverJoinsOrLeavesASetHasItsRulesReadAgainOnceForAll) {
   TellAll();
   TellOfBlocks();
   (void)policies_.TakeWork();
@@ -87,7 +93,7 @@ TEST_F(CompiledPoliciesTest, WhoeverJoinsOrLeavesASetHasItsRulesReadAgainOnceFor
   EXPECT_EQ(policies_.TakeWork(), kWorkOfBlocks);
 }
 
-TEST_F(CompiledPoliciesTest, PodsWithoutPoliciesHaveNothingReadAgain) {
+TEST_F(PoliciesTest, PodsWithoutPoliciesHaveNothingReadAgain) {
   TellAll();
   TellOfBlocks();
   (void)policies_.TakeWork();
@@ -102,7 +108,7 @@ TEST_F(CompiledPoliciesTest, PodsWithoutPoliciesHaveNothingReadAgain) {
   EXPECT_EQ(policies_.TakeWork(), 0U);
 }
 
-TEST_F(CompiledPoliciesTest, APodHasRulesReadAgainWhenItGetsItsNode) {
+TEST_F(PoliciesTest, APodHasRulesReadAgainWhenItGetsItsNode) {
   TellAll();
   TellOfBlocks();
   (void)policies_.TakeWork();
@@ -115,8 +121,8 @@ TEST_F(CompiledPoliciesTest, APodHasRulesReadAgainWhenItGetsItsNode) {
   EXPECT_EQ(policies_.TakeWork(), kWorkOfBlocks);
 }
 
-TEST_F(CompiledPoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
-  policies_.StartTelling(&enforcer_);
+TEST_F(PoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
+  policies_.BeginTerm({enforcer_});
   for (const auto& [kind, api_version, plural, tier] : policy::kAdminKinds) {
     json policy = json::parse(R"({"metadata": {"name": "default"}, "spec": {"priority": 5,
         "subject": {"namespaces": {}}, "ingress": [{"action": "Log", "from": []}]}})");
@@ -125,14 +131,14 @@ TEST_F(CompiledPoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
     Tell(EventType::kAdded, policy);
     const std::string name = std::string(kind) + "/default";
     ASSERT_TRUE(enforcer_.told.back().policies.at(name).has_value());
-    EXPECT_THAT(policies_.ErrorOf(name).value_or(""), HasSubstr("$.spec.ingress[0].action"));
+    EXPECT_THAT(ProblemOf(name), HasSubstr("$.spec.ingress[0].action"));
 
     Tell(EventType::kDeleted, policy);
     EXPECT_EQ(enforcer_.told.back().policies.at(name), std::nullopt);
   }
 }
 
-TEST_F(CompiledPoliciesTest, DefinitionThatGoesTellsOfThePolicyThatNamesIt) {
+TEST_F(PoliciesTest, DefinitionThatGoesTellsOfThePolicyThatNamesIt) {
   const json definition = json::parse(R"({"kind": "NetworkAttachmentDefinition",
       "metadata": {"namespace": "team", "name": "storage",
                    "annotations": {"openstack.org/kuryr-config": "{\"pool\": \"san\"}"}}})");
@@ -140,18 +146,17 @@ TEST_F(CompiledPoliciesTest, DefinitionThatGoesTellsOfThePolicyThatNamesIt) {
       json::parse(R"({"kind": "MultiNetworkPolicy", "metadata": {"namespace": "team",
       "name": "p", "annotations": {"k8s.v1.cni.cncf.io/policy-for": "storage"}},
       "spec": {"podSelector": {}}})");
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
   TellAll();
   Tell(EventType::kAdded, definition);
   Tell(EventType::kAdded, policy);
-  EXPECT_THAT(woken_, IsEmpty());
+  woken_.clear();
   EXPECT_THAT(enforcer_.told.back().pods, ElementsAre(Pair("uid-a@san", ::testing::SizeIs(1))));
 
   Tell(EventType::kDeleted, definition);
 
   EXPECT_THAT(woken_, ElementsAre("networkpolicy:MultiNetworkPolicy/team/p"));
-  EXPECT_THAT(policies_.ErrorOf("MultiNetworkPolicy/team/p").value_or(""),
-              HasSubstr("team/storage"));
+  EXPECT_THAT(ProblemOf("MultiNetworkPolicy/team/p"), HasSubstr("team/storage"));
   EXPECT_THAT(enforcer_.told.back().pods,
               ElementsAre(Pair("uid-a@*", ::testing::SizeIs(1)), Pair("uid-a@san", IsEmpty())));
 
@@ -159,8 +164,8 @@ TEST_F(CompiledPoliciesTest, DefinitionThatGoesTellsOfThePolicyThatNamesIt) {
   EXPECT_EQ(enforcer_.told.back().policies.at("MultiNetworkPolicy/team/p"), std::nullopt);
 }
 
-TEST_F(CompiledPoliciesTest, EachChangeIsTold) {
-  policies_.StartTelling(&enforcer_);
+TEST_F(PoliciesTest, EachChangeIsTold) {
+  policies_.BeginTerm({enforcer_});
   TellAll();
   json moved = pod_;
   moved["metadata"]["labels"]["app"] = "other";
@@ -174,8 +179,8 @@ TEST_F(CompiledPoliciesTest, EachChangeIsTold) {
   EXPECT_EQ(enforcer_.told[1].policies.at("team/deny"), std::nullopt);
 }
 
-TEST_F(CompiledPoliciesTest, EventThatChangesNothingIsNotTold) {
-  policies_.StartTelling(&enforcer_);
+TEST_F(PoliciesTest, EventThatChangesNothingIsNotTold) {
+  policies_.BeginTerm({enforcer_});
   TellAll();
   enforcer_.told.clear();
   json same = pod_;
@@ -186,9 +191,9 @@ TEST_F(CompiledPoliciesTest, EventThatChangesNothingIsNotTold) {
   EXPECT_THAT(enforcer_.told, IsEmpty());
 }
 
-TEST_F(CompiledPoliciesTest, EnforcerThatWentIsToldNothing) {
-  policies_.StartTelling(&enforcer_);
-  policies_.StopTelling();
+TEST_F(PoliciesTest, EnforcerThatWentIsToldNothing) {
+  policies_.BeginTerm({enforcer_});
+  policies_.EndTerm();
   enforcer_.told.clear();
 
   TellAll();
@@ -196,26 +201,25 @@ TEST_F(CompiledPoliciesTest, EnforcerThatWentIsToldNothing) {
   EXPECT_THAT(enforcer_.told, IsEmpty());
 }
 
-TEST_F(CompiledPoliciesTest, WhatIsGoneIsNotToldToTheNext) {
+TEST_F(PoliciesTest, WhatIsGoneIsNotToldToTheNext) {
   TellAll();
   Tell(EventType::kDeleted, policy_);
   Tell(EventType::kDeleted, pod_);
 
-  policies_.StartTelling(&enforcer_);
+  policies_.BeginTerm({enforcer_});
 
   EXPECT_THAT(enforcer_.told.at(0), policy::PolicyChanges());
 }
 
-TEST_F(CompiledPoliciesTest, FieldThatIsNotUnderstoodIsNamedUntilItIsMended) {
+TEST_F(PoliciesTest, FieldThatIsNotUnderstoodIsNamedUntilItIsMended) {
   json wrong = policy_;
   wrong["spec"]["ingress"] = {{{"ports", {{{"protocol", "ICMP"}}}}}};
 
   Tell(EventType::kAdded, wrong);
-  EXPECT_THAT(policies_.ErrorOf("team/deny").value_or(""),
-              HasSubstr("$.spec.ingress[0].ports[0].protocol"));
+  EXPECT_THAT(ProblemOf("team/deny"), HasSubstr("$.spec.ingress[0].ports[0].protocol"));
 
   Tell(EventType::kModified, policy_);
-  EXPECT_EQ(policies_.ErrorOf("team/deny"), std::nullopt);
+  EXPECT_EQ(ProblemOf("team/deny"), "");
 }
 
 }  // namespace
