@@ -73,7 +73,7 @@ class QuickStart:
             assert "kuryr0" in links(), "no management port"
         with self.fact(f"{PAGE}: its last commands leave neither objects of the API nor anything on the node"):
             self.whole(Transcript("Undo it all", str(PAGE), {**NODES, **self.stand_ins}))
-            wait_until_undone([HERE], but=["daemonset.apps/kuryr-cni-ds"])
+            wait_until_undone([HERE], but=["daemonset.apps/kuryr-cni-ds", "configmap/kuryr-devices"])
             nothing({"kuryr0", "br-int"} & links(), "links")
 
 
