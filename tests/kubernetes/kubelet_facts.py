@@ -99,11 +99,12 @@ class KubeletFacts:
             self.api = self.cluster.api
         self.pods = NodePods(self.cluster)
         self.controller = ControllerFacts(self)
-        with self.fact("a pool of the operator's own is stored by docs/install.md's command", basis=True):
-            self.quick_start.store_options(SMALL_POOL)
         self.install()
         self.controller.install()
         self.quick_start.two_pods()
+        with self.fact("a pool of the operator's own, which docs/install.md's command stores, is there after a restart", basis=True):
+            self.quick_start.store_options(SMALL_POOL)
+            self.controller.controllers.wait_until_available(2)
 
     # ---- the agent
     def agent(self):

@@ -22,6 +22,7 @@ class QuickStart:
         self.checks, self.fact, self.facts = checks, checks.fact, checks.facts
         self.stand_ins = checks.release.stand_ins
         self.install = Transcript("In Kubernetes", "docs/install.md", self.stand_ins)
+        (self.store,) = self.install.take_commands()
         ssh_to({NODE: []})
 
     def load_image(self):
@@ -34,9 +35,11 @@ class QuickStart:
             assert abs(size / 1e6 - int(told)) <= 1, f"{size} bytes, on the page {told} MB"
 
     def store_options(self, text):
+        """Both controllers are new when it returns."""
         Path(namespaces.WORK, "own.conf").write_text(text)
-        (store,) = self.install.take_commands()
-        run("bash", "-uc", store, cwd=namespaces.WORK)
+        run("bash", "-uc", self.store, cwd=namespaces.WORK)
+        for words in ("restart", "status"):
+            run(f"kubectl --namespace=kube-system rollout {words} deployment/kuryr-controller")
 
     def apply_agent(self):
         self.whole(self.install)
@@ -68,6 +71,7 @@ class QuickStart:
     def undo(self):
         """On a cluster without kuryr-controller, whose node another page has changed."""
         run("kubectl --namespace=kube-system delete configmap kuryr-own")
+        run("kubectl --namespace=kube-system rollout restart daemonset/kuryr-daemon")
         with self.fact(f"{PAGE}: the manifests are applied once more", basis=True):
             Transcript("3. Apply the manifests", str(PAGE), self.stand_ins).next_block(self.facts)
             assert "kuryr0" in links(), "no management port"
