@@ -54,7 +54,7 @@ void Tell(KindTable& kinds, const json& object) {
 /// An object with a plan.
 json Planned(const std::string& kind, const json& metadata) {
   vif::VifOpenVSwitch vif;
-  vif.id = "port-1";
+  vif.id = "11111111-2222-4333-8444-555555555555";
   json object = {{"kind", kind}, {"apiVersion", "v1"}, {"metadata", metadata}};
   object["metadata"]["uid"] = "uid-" + kind;
   object["metadata"]["annotations"][vif::kVifAnnotation] =
