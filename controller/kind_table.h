@@ -54,7 +54,7 @@ class KindTable {
   Services services{parts_};
   ServiceCidrs service_cidrs{parts_};
 
-  /// In the order in which they take an event, and tell a backend: a pod's policies are there
+  /// They take an event, and tell a backend, in their order: a pod's policies are there
   /// before its port, and its plan goes before the addresses of a claim.
   const std::vector<KindRow> rows = {With<PolicyRound>(policies),
                                      With<NodeReconciler>(nodes),

@@ -18,7 +18,7 @@ namespace kuryr::controller {
   return KeyOf(owner.scope, owner.name);
 }
 
-/// What a round looks at: an object of a kind.
+/// An object of a kind, which a round looks at.
 struct Key {
   static constexpr std::string_view kPod = "pod";
   static constexpr std::string_view kNode = "node";

@@ -19,12 +19,12 @@ namespace kuryr::controller {
 struct WatchedPath {
   std::string path;
   watcher::WatchMode mode = watcher::WatchMode::kOptionalSet;
-  /// What a log says of objects that may not be read and count as absent. Empty: the watch fails.
+  /// A log names objects so that may not be read, and count as absent. Empty: the watch fails.
   std::string forbidden = {};
   std::function<void(const std::string& reason)> refuse = nullptr;  ///< called instead of the log
 };
 
-/// What a kind is made of.
+/// The facts and the hook that a kind is made of.
 struct KindParts {
   BackendNeeds needs = {};
   NodeNetworkOptions node_network = {};

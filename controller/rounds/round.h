@@ -21,7 +21,7 @@ namespace kuryr::controller {
 
 using RoundQueue = service::BasicWorkQueue<Key>;
 
-/// What a worker's rounds use. All borrowed.
+/// The parts that a worker's rounds use. All borrowed.
 struct RoundParts {
   Backend& backend;
   RoundQueue& queue;
