@@ -25,7 +25,7 @@ struct KindRow {
   using MakeRound = std::function<std::unique_ptr<Round>(const RoundParts& parts)>;
 
   WatchedKind& kind;
-  std::string_view name = {};      ///< of its keys
+  std::string_view name;           ///< of its keys
   MakeRound make_round = nullptr;  ///< null: it has no keys
 };
 

@@ -20,7 +20,7 @@ struct WatchedPath {
   std::string path;
   watcher::WatchMode mode = watcher::WatchMode::kOptionalSet;
   /// A log names objects so that may not be read, and count as absent. Empty: the watch fails.
-  std::string forbidden = {};
+  std::string forbidden;
   std::function<void(const std::string& reason)> refuse = nullptr;  ///< called instead of the log
 };
 

@@ -28,7 +28,11 @@ def until(condition, what, seconds):
 
 
 class Storms:
-    """On a cluster: what the quiet user does is `acts`, {kind: act}, each of which returns when nodes have it."""
+    """On a cluster: what the quiet user does is `acts`, {kind: act}, each of which returns when nodes have it; `forget(count)` removes
+    what they made in a look."""
+
+    # What the quiet user made stays for so many looks: with more of it all takes longer, whoever storms.
+    kept_looks = 10
 
     def __init__(self, chosen):
         self.users = [StormingUser(f"storm-{number}") for number in range(chosen.users)]
@@ -49,6 +53,8 @@ class Storms:
 
     def look(self):
         self.count += 1
+        if self.count > self.kept_looks:
+            self.forget(self.count - self.kept_looks)
         return {kind: timed(act) for kind, act in self.acts().items()}
 
     @contextlib.contextmanager
