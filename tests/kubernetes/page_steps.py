@@ -39,6 +39,7 @@ class PagePods:
         pods = Transcript("4. Two pods", self.page)
         with self.fact(f"{self.page}: two pods become ready", basis=True):
             pods.next_block(self.facts)
+            wait_until(True)
         pods.next_block(self.facts)
         pods.finish()
 
@@ -46,7 +47,7 @@ class PagePods:
         """They are gone when it returns."""
         for passes in (False, True):
             self.policy.next_block(self.facts)
-            wait_for_none(lambda passes=passes: [] if answers() == passes else ["the ping"], f"until pods have the policy: {passes}")
+            wait_until(passes)
             self.policy.next_block(self.facts)
         with self.fact(f"{self.page}: pods and policies go by its commands"):
             self.policy.next_block(self.facts)
@@ -54,9 +55,12 @@ class PagePods:
         assert run("kubectl get pods,networkpolicies -o name") == "", "they are left"
 
 
-def answers():
-    """Whether pod two answers pod one."""
-    return subprocess.run(["bash", "-c", PING], capture_output=True, check=False).returncode == 0
+def wait_until(passes):
+    """Whether pod two answers pod one: nobody tells when nodes have the rules."""
+    def differs():
+        passed = subprocess.run(["bash", "-c", PING], capture_output=True, check=False).returncode == 0
+        return [] if passed == passes else [f"ping, which passes: {passed}"]
+    wait_for_none(differs, "answers to pod one")
 
 
 def wait_until_undone(hosts, but=()):
