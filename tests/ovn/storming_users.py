@@ -56,7 +56,7 @@ class StormingUser(Tenant):
         self.insist("POST", self.networks, definitions.thing(definitions.NETWORKS, "network"))
         self.insist("POST", self.claims, definitions.thing(definitions.CLAIMS, "claim", spec={}))
 
-    def insist(self, method, path, body):
+    def insist(self, method, path, body=None):
         self.cluster.insist(method, path, body, token=self.token)
 
     def policy(self, number, change):
