@@ -7,6 +7,7 @@ from harness.process import REPOSITORY, run
 from harness.report import CANNOT, Skipped
 
 CACHE = Path(os.environ.get("KURYR_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "kuryr-cni"))
+MAKE_ROOT = REPOSITORY / "tests/roots/make"
 # The roots are not below /run, which each of them gets.
 ROOTS = Path("/mnt")
 # In mounts of its own: ROOT [PATH-INSIDE PATH-OUTSIDE]... -- COMMAND...
@@ -52,13 +53,19 @@ class Release:
         return run("ovsdb-tool", "schema-version", f"/usr/share/ovn/ovn-{database}.ovsschema", prefix=self.enter()).strip()
 
 
+def make_roots(suites):
+    """Those that can be had; release_of finds them then. In a node's namespaces no mirror answers."""
+    for suite in suites:
+        subprocess.run([MAKE_ROOT, suite, CACHE], stdout=subprocess.DEVNULL, check=False)
+
+
 def release_of(suite, roots):
     """roots: {suite: a root folder that is there}; tests/roots/make makes others. Throws Skipped."""
     return Release(suite, roots[suite] if suite in roots else _make_root(suite))
 
 
 def _make_root(suite):
-    made = subprocess.run([REPOSITORY / "tests/roots/make", suite, CACHE], text=True, stdout=subprocess.PIPE, check=False)
+    made = subprocess.run([MAKE_ROOT, suite, CACHE], text=True, stdout=subprocess.PIPE, check=False)
     if made.returncode == CANNOT:
         raise Skipped(f"no root of Debian {suite}")
     made.check_returncode()

@@ -21,22 +21,30 @@ std::string KeepClosedChain(binding::Filter& filter, binding::PacketEnd pod) {
 }  // namespace
 
 void ClosedAddresses::CloseIn(binding::Filter& filter, const LocalPods& pods) {
-  std::set<IpAddress> local;
-  for (const auto& [uid, addresses] : pods) local.insert(addresses.begin(), addresses.end());
-  std::erase_if(closed_, [&](const IpAddress& address) { return local.contains(address); });
-  for (const IpAddress& address : chained_)
-    if (!local.contains(address)) closed_.push_back(address);
+  std::map<IpAddress, std::string> local;
+  for (const auto& [uid, addresses] : pods)
+    for (const IpAddress& address : addresses) local.emplace(address, uid);
+  std::erase_if(closed_, [&](const Closed& each) { return local.contains(each.address); });
+  for (const auto& [address, uid] : chained_)
+    if (!local.contains(address)) closed_.push_back({address, uid});
   while (closed_.size() > kMostClosed) closed_.pop_front();
-  chained_.clear();
-  for (const auto* jumps : {&filter.senders, &filter.receivers})
-    for (const auto& [address, chain] : *jumps) chained_.insert(address);
+  chained_ = std::move(local);
+  std::erase_if(chained_, [&](const auto& each) {
+    return !filter.senders.contains(each.first) && !filter.receivers.contains(each.first);
+  });
   if (closed_.empty()) return;
   const std::string sent = KeepClosedChain(filter, binding::PacketEnd::kSource);
   const std::string received = KeepClosedChain(filter, binding::PacketEnd::kDestination);
-  for (const IpAddress& address : closed_) {
-    filter.senders[address] = sent;
-    filter.receivers[address] = received;
+  for (const Closed& each : closed_) {
+    filter.senders[each.address] = sent;
+    filter.receivers[each.address] = received;
   }
+}
+
+void ClosedAddresses::OpenTo(const std::string& uid, const std::set<IpAddress>& addresses) {
+  std::erase_if(closed_, [&](const Closed& each) {
+    return each.uid != uid && addresses.contains(each.address);
+  });
 }
 
 void ClosedAddresses::Clear() {

@@ -146,7 +146,11 @@ void NodePolicies::Handle(const watcher::WatchEvent& event) {
 
 /// The node knows the addresses of its own new pods before their status tells them.
 void NodePolicies::Take(const PodAddresses::Uids& changed) {
-  for (const std::string& uid : changed) sets_.SetAddressesOf(uid, addresses_.Of(uid));
+  for (const std::string& uid : changed) {
+    const std::set<IpAddress> addresses = addresses_.Of(uid);
+    closed_.OpenTo(uid, addresses);
+    sets_.SetAddressesOf(uid, addresses);
+  }
 }
 
 void NodePolicies::Learn(const AttachmentRecord& record) {

@@ -96,6 +96,7 @@ class NodePolicies : public watcher::EventConsumer {
   policy::PolicyVerdicts policies_ GUARDED_BY(mutex_);
   SetAddresses sets_ GUARDED_BY(mutex_);
   PodAddresses addresses_ GUARDED_BY(mutex_);
+  ClosedAddresses closed_ GUARDED_BY(mutex_);
   bool is_distrusted_ GUARDED_BY(mutex_) = false;  ///< the kernel's table may have changed
   uint64_t wanted_ GUARDED_BY(mutex_) = 0;         ///< changes so far
   uint64_t applied_ GUARDED_BY(mutex_) = 0;        ///< that the kernel has
@@ -103,8 +104,7 @@ class NodePolicies : public watcher::EventConsumer {
   std::string watch_failure_ GUARDED_BY(mutex_);   ///< since the last list or change; empty: none
   uint64_t failures_ GUARDED_BY(mutex_) = 0;
 
-  binding::PodFilter filter_;  ///< the thread has it and `closed_` alone
-  ClosedAddresses closed_;
+  binding::PodFilter filter_;  ///< the thread has it alone
   std::optional<watcher::Watcher> watcher_;
   std::jthread kernel_;
   std::jthread thread_;  // last: it uses all of the above

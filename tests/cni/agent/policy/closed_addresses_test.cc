@@ -76,6 +76,24 @@ TEST_F(ClosedAddressesTest, ItIsOpenForTheNextPodThatNoPolicySelects) {
   EXPECT_TRUE(Close({}, {}).empty());
 }
 
+TEST_F(ClosedAddressesTest, ItIsOpenForAPodOfAnotherNode) {
+  Close(Isolating(kAddress), {{"a", {kAddress}}});
+  Close({}, {});
+
+  closed_.OpenTo("elsewhere", {kAddress});
+
+  EXPECT_TRUE(Close({}, {}).empty());
+}
+
+TEST_F(ClosedAddressesTest, WhatIsStillToldOfItsOwnPodDoesNotOpenIt) {
+  Close(Isolating(kAddress), {{"a", {kAddress}}});
+  Close({}, {});
+
+  closed_.OpenTo("a", {kAddress});
+
+  EXPECT_TRUE(IsClosed(Close({}, {}), kAddress));
+}
+
 TEST_F(ClosedAddressesTest, ItIsOpenWhenNoPolicyIsLeft) {
   Close(Isolating(kAddress), {{"a", {kAddress}}});
 
