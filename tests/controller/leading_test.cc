@@ -86,26 +86,58 @@ TEST_F(LeadingTest, NamespacesEndPodsFirstFromKubernetes134On) {
   EXPECT_FALSE(controller::EndsPodsFirst(config_));
 }
 
-TEST_F(LeadingTest, KuryrPortThatNothingHoldsGoesWithOneRequest) {
-  const std::string port = "/apis/openstack.org/v1/namespaces/default/kuryrports/a";
-  const std::string pod = "/api/v1/namespaces/default/pods/a";
-  holds_ports_ = false;
-  Start(SinkKind::kKuryrPort);
-  cluster_.CreatePod("a");
-  EXPECT_FALSE(WaitForPort("a").at("metadata").contains("finalizers"));
-  (void)cluster_.WaitFor("Pod", "a", HasFinalizer);
+/// What the controller sends of pod a and its KuryrPort.
+class EndingPortTest : public LeadingTest {
+ protected:
+  const std::string port_ = "/apis/openstack.org/v1/namespaces/default/kuryrports/a";
+  const std::string pod_ = "/api/v1/namespaces/default/pods/a";
+
+  void StartWithOnePod() {
+    holds_ports_ = false;
+    config_.workers = 1;
+    Start(SinkKind::kKuryrPort);
+    cluster_.CreatePod("a");
+    EXPECT_FALSE(WaitForPort("a").at("metadata").contains("finalizers"));
+    (void)cluster_.WaitFor("Pod", "a", HasFinalizer);
+  }
+  /// From the first DELETE on.
+  std::vector<std::string> WritesAtItsEnd() {
+    std::vector<std::string> writes;
+    for (const auto& request : api().Requests()) {
+      const bool is_write =
+          request.method != "GET" && (request.path == port_ || request.path == pod_);
+      if (is_write && (request.method == "DELETE" || !writes.empty()))
+        writes.push_back(request.method + " " + request.path);
+    }
+    return writes;
+  }
+};
+
+TEST_F(EndingPortTest, WhatNothingHoldsGoesWithOneRequest) {
+  StartWithOnePod();
 
   SetStatus("a", {{"phase", "Succeeded"}});
   (void)cluster_.WaitForRelease("a");
 
   EXPECT_TRUE(cluster_.WaitUntilGone("KuryrPort", "a"));
-  std::vector<std::string> from_its_end_on;
-  for (const auto& request : api().Requests()) {
-    const bool is_write = request.method != "GET" && (request.path == port || request.path == pod);
-    if (is_write && (request.method == "DELETE" || !from_its_end_on.empty()))
-      from_its_end_on.push_back(request.method + " " + request.path);
-  }
-  EXPECT_THAT(from_its_end_on, ElementsAre("DELETE " + port, "PATCH " + pod));
+  EXPECT_THAT(WritesAtItsEnd(), ElementsAre("DELETE " + port_, "PATCH " + pod_));
+}
+
+TEST_F(EndingPortTest, ItIsDeletedOnceAlsoWhileTheWatchIsSilent) {
+  StartWithOnePod();
+  api().Inject({.kind = fake::Fault::Kind::kSilence,
+                .verb = "watch",
+                .path_prefix = "/apis/openstack.org/v1/kuryrports",
+                .count = -1});
+  api().DropWatches();
+
+  SetStatus("a", {{"phase", "Succeeded"}});
+  (void)cluster_.WaitForRelease("a");
+
+  api().Patch("pods", "default", "a", {{"metadata", {{"labels", {{"looked", "again"}}}}}});
+  cluster_.CreatePod("b");
+  (void)cluster_.WaitFor("Pod", "b", HasFinalizer);
+  EXPECT_THAT(WritesAtItsEnd(), ElementsAre("DELETE " + port_, "PATCH " + pod_));
 }
 
 TEST_F(LeadingTest, NodesNameThatNoLabelMayHaveIsNone) {
