@@ -23,7 +23,7 @@ struct BackendNeeds {
   bool scopes = false;           ///< PlanRequest::scope
   bool services = false;         ///< it is a ServiceBalancer: pods need no routes to Services
   bool policies = false;         ///< it is a PolicyEnforcer
-  bool node_policies = false;    ///< the nodes enforce policies on all of its pods
+  bool node_policies = false;    ///< nodes enforce policies on its pods
   bool admin_policies = false;   ///< it enforces policies of all tiers
   bool multi_policies = false;   ///< it enforces MultiNetworkPolicies
   std::set<std::string> labels;  ///< keys of the pods' labels in PlanRequest::labels

@@ -113,6 +113,10 @@ class PolicyEnforcer {
   [[nodiscard]] virtual std::optional<std::string> FindRefusal(const std::string& /*name*/) const {
     return std::nullopt;
   }
+  /// Why no policy holds on interface eth0 of the owner, which has a plan; nullopt: policies do.
+  [[nodiscard]] virtual std::optional<std::string> WhyNoneHolds(const std::string& /*id*/) const {
+    return std::nullopt;
+  }
 };
 
 /// A backend whose server several clusters may share.

@@ -314,6 +314,14 @@ int PrintPair(const policy::PolicyVerdicts& verdicts, const AskedPod& from, cons
   return is_allowed ? 0 : 1;
 }
 
+/// Policies may hold for some pods of a backend alone.
+void PrintNotEnforced(Survey& survey, const std::string& name) {
+  const PolicyEnforcer* enforcer = survey.backend().facets().policies;
+  const auto pod = enforcer == nullptr ? std::nullopt : survey.FindPod(PodKey(name));
+  const auto why = pod ? enforcer->WhyNoneHolds(pod->event.uid) : std::nullopt;
+  if (why) std::printf("%s: %s\n", name.c_str(), why->c_str());
+}
+
 }  // namespace
 
 service::CommandLine AddPolicyCommand(service::CommandLine& line, PolicyQuestion& question) {
@@ -342,6 +350,8 @@ int PrintPolicies(const Config& config, const PolicyQuestion& question) {
   const AskedPod& pod = listing.Find(question.pod);
   if (survey.backend().facets().policies == nullptr && !needs.node_policies)
     std::printf("backend %s enforces no NetworkPolicy\n", config.backend->name());
+  PrintNotEnforced(survey, question.pod);
+  if (!question.peer.empty()) PrintNotEnforced(survey, question.peer);
   const int status = port ? PrintPair(listing.verdicts(), pod, listing.Find(question.peer), *port)
                           : PrintSelection(listing.verdicts(), pod);
   return listing.has_gap() ? 1 : status;

@@ -467,5 +467,22 @@ TEST_F(LeadingTest, UserOfANetworkPolicyIsToldThatNothingEnforcesIt) {
   EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_policies_not_enforced 1\n"));
 }
 
+TEST_F(LeadingTest, UserOfANetworkPolicyIsToldOfItsPodsInFlatPools) {
+  Pools(
+      "[node_network]\nenabled = true\n"
+      "[pool:routed]\ncidr = 10.8.0.0/16\nnode_prefix = 24\ndefault = true\nnamespaces = *\n"
+      "[pool:flat]\ncidr = 10.9.0.0/24\npods = net=flat\nnamespaces = *\n");
+  Start();
+  api().Create({{"kind", "NetworkPolicy"},
+                {"apiVersion", "networking.k8s.io/v1"},
+                {"metadata", {{"name", "deny"}, {"namespace", "default"}}},
+                {"spec", {{"podSelector", json::object()}}}});
+  cluster_.CreatePod("a", {}, {{"labels", {{"net", "flat"}}}});
+
+  EXPECT_THAT(cluster_.WaitForEvent("deny", "KuryrPolicyRefused"),
+              HasSubstr("no policy holds for pods of pool \"flat\""));
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_policies_not_enforced 0\n"));
+}
+
 }  // namespace
 }  // namespace kuryr::test

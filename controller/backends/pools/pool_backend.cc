@@ -80,8 +80,9 @@ uint64_t PoolBackend::RandomSeed() {
   return uint64_t{random()} << 32 | random();
 }
 
-PoolBackend::PoolBackend(std::vector<Pool> pools, uint64_t seed, Now now, Wake wake)
-    : now_(std::move(now)), wake_(std::move(wake)) {
+PoolBackend::PoolBackend(std::vector<Pool> pools, uint64_t seed, Now now, Wake wake,
+                         std::unique_ptr<FlatPolicies> flat)
+    : now_(std::move(now)), wake_(std::move(wake)), flat_(std::move(flat)) {
   allocators_.reserve(pools.size());
   for (Pool& pool : pools) {
     const auto index = static_cast<uint16_t>(allocators_.size());
@@ -102,12 +103,21 @@ void PoolBackend::CloseIfEmpty(Holders::iterator entry) {
   if (entry->second.holdings.empty()) holders_.erase(entry);
 }
 
+void PoolBackend::NoteFlat(const std::string& owner_id) {
+  if (flat_ == nullptr) return;
+  const auto entry = holders_.find(owner_id);
+  const Holding* eth0 = entry == holders_.end() ? nullptr : FindPlanned(entry->second, "eth0");
+  if (eth0 == nullptr || allocators_[eth0->pool].pool().routed) return flat_->Remove(owner_id);
+  flat_->Set(owner_id, allocators_[eth0->pool].pool().name);
+}
+
 std::optional<std::vector<vif::PodVif>> PoolBackend::Reserve(const PlanRequest& request) {
   const MutexLock lock(mutex_);
   Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
   try {
     Vifs vifs = ReserveAll(request);
     lines_.Leave(request.owner.id);
+    NoteFlat(request.owner.id);
     return vifs;
   } catch (const SetExhausted& e) {
     throw WaitInLine(request.owner, e);
@@ -417,6 +427,7 @@ bool PoolBackend::Release(const std::string& owner_id) {
     ReleaseOne(holder, holding, After::kRest);
   }
   holders_.erase(entry);
+  NoteFlat(owner_id);
   return true;
 }
 
@@ -437,6 +448,7 @@ void PoolBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>&
     ReleaseOne(entry->second, old, After::kRest);
   }
   CloseIfEmpty(entry);
+  NoteFlat(owner.id);
 }
 
 std::vector<Owner> PoolBackend::Inventory() const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
 #include "controller/backends/pools/allocator.h"
+#include "controller/backends/pools/flat_policies.h"
 #include "controller/backends/pools/holder.h"
 #include "controller/backends/pools/ledger.h"
 #include "controller/backends/pools/lines.h"
@@ -42,9 +44,11 @@ class PoolBackend final : public Backend,
   using Wake = std::function<void(const Owner& owner)>;
 
   /// `seed` chooses where each pool begins, and differs in every process. A former leader that was
-  /// paused may still write its last address; the new leader begins elsewhere.
+  /// paused may still write its last address; the new leader begins elsewhere. `flat`: nodes
+  /// enforce policies in some of the pools.
   explicit PoolBackend(std::vector<Pool> pools, uint64_t seed = RandomSeed(),
-                       Now now = std::chrono::steady_clock::now, Wake wake = {});
+                       Now now = std::chrono::steady_clock::now, Wake wake = {},
+                       std::unique_ptr<FlatPolicies> flat = nullptr);
 
   /// kRetry says when a fixed address has rested. An owner that gets kExhausted from a pool waits
   /// in line, before owners that come later. It is woken when an address is free for it, or told
@@ -74,7 +78,7 @@ class PoolBackend final : public Backend,
   [[nodiscard]] std::vector<NetworkUsage> Usage() const;
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override {
-    return {.addresses = this, .interfaces = this, .metrics = this};
+    return {.addresses = this, .interfaces = this, .metrics = this, .policies = flat_.get()};
   }
 
  private:
@@ -85,6 +89,8 @@ class PoolBackend final : public Backend,
   /// The owner's entry; made if it is new.
   Holders::iterator Open(const Owner& owner) REQUIRES(mutex_);
   void CloseIfEmpty(Holders::iterator entry) REQUIRES(mutex_);
+  /// Notes whether the owner's eth0 is in a flat pool now.
+  void NoteFlat(const std::string& owner_id) REQUIRES(mutex_);
   [[nodiscard]] Vifs ReserveAll(const PlanRequest& request) REQUIRES(mutex_);
   /// Puts the owner in line; returns the error to throw.
   [[nodiscard]] PlanError WaitInLine(const Owner& owner, const SetExhausted& exhausted)
@@ -144,6 +150,7 @@ class PoolBackend final : public Backend,
   mutable Mutex mutex_;
   const Now now_;
   const Wake wake_;
+  const std::unique_ptr<FlatPolicies> flat_;  ///< null: policies hold in all pools, or in none
   Ledger ledger_ GUARDED_BY(mutex_);
   std::vector<Allocator> allocators_ GUARDED_BY(mutex_);  ///< by index
   Holders holders_ GUARDED_BY(mutex_);                    ///< by the owner's id

@@ -77,6 +77,7 @@ void PoolBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs
       if (!conflict) conflict = FindConflict(holder, holding);
     }
   }
+  NoteFlat(owner.id);
   if (conflict) throw PlanError(Kind::kRefused, *conflict);
 }
 

@@ -134,6 +134,18 @@ TEST_F(PolicyCommandTest, NamesTheFieldThatIsNotUnderstood) {
                                  "$.spec.ingress[0].from[0]: has a member that is not known"));
 }
 
+TEST_F(PolicyCommandTest, SaysThatNoneHoldsForAPodOfAFlatPool) {
+  Configure(
+      "[node_network]\nenabled = true\n[pool:routed]\ncidr = 10.9.0.0/16\nnode_prefix = 24\n");
+  CreateDbPolicy();
+  Lead();
+  (void)cluster_.WaitForPlan("db");
+  StopLeading();
+
+  EXPECT_THAT(Policy({"default/db"}).out,
+              StartsWith("default/db: no policy holds for pods of pool \"pods\""));
+}
+
 TEST_F(PolicyCommandTest, NoPolicySelectsAPodOfTheHostsNetwork) {
   CreatePolicy("closed", R"({"podSelector": {}})");
   CreatePod("host", "192.0.2.1", {{"hostNetwork", true}});
