@@ -11,6 +11,7 @@ class FlatNodes(TwoNodes):
     seen_at_service = "its node's"
     seen_outside = "its own"
     keeps_clients = False
+    nodes_enforce_policies = False
     pods_route_services = True
 
     def __init__(self, release, options):

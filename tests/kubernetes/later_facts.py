@@ -6,6 +6,8 @@ import urllib.error
 from harness.expectation import POLL_SECONDS, expect, expect_same
 from harness.kube_api import PODS
 from harness.process import run
+from harness.report import Skipped
+from kubernetes import runtime
 from kubernetes.controllers import is_true
 from kubernetes.images import AGNHOST
 from kubernetes.network_pods import PORT, SECONDS, ask, until_answered
@@ -66,6 +68,8 @@ class LaterFacts:
         return helped
 
     def own_users(self, node):
+        if runtime.version() < (2,):
+            raise Skipped(f"{runtime.said()}: users of a pod's own need containerd 2")
         # The kernel mounts /proc for such users only where the whole of it is to be seen, and pin_sysctls() hides parts.
         whole = node.host.work / "proc"
         node.host.run(f"mkdir {whole}")

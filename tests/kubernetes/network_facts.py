@@ -10,6 +10,7 @@ from kubernetes.connectivity_check import ConnectivityCheck
 from kubernetes.controllers import SYSTEM_PODS, is_true
 from kubernetes.later_facts import LaterFacts
 from kubernetes.network_pods import NetworkPods, ask, client_seen, until_answered
+from kubernetes.policed_doors import PolicedDoors
 from kubernetes.pod_traffic import check_tcp, check_udp
 
 HOST_PORT = 8088
@@ -39,10 +40,13 @@ class NetworkFacts:
             first, second = self.nodes
             made = self.pods.make({"web": (first, HOST_PORT), "near": (first, None), "far": (second, None)})
             self.web, self.near, self.far = (made[name] for name in ("web", "near", "far"))
+        doors = PolicedDoors(self.cluster, self.fact, self.pods, made, HOST_PORT)
         with self.fact("the cluster's DNS becomes ready, which asks the API server at its Service"):
             self.cluster.api.wait("it is ready", lambda pods: any(is_true(pod, "Ready") for pod in pods.values()), SYSTEM_PODS)
         for family in self.cluster.families:
             self.of_family(family)
+            if self.cluster.nodes_enforce_policies:
+                doors.state(family)
         with self.fact("a pod of each node reaches the API server at its Service"):
             for pod in (self.near, self.far):
                 self.pods.ask_api(pod)

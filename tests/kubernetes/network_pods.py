@@ -89,9 +89,9 @@ def specification(name, node, host_port):
             "ports": [port], "readinessProbe": {"httpGet": {"path": "/hostname", "port": PORT}, "periodSeconds": 1}}]}}
 
 
-def ask(netns, address, port=PORT, path="hostname"):
+def ask(netns, address, port=PORT, path="hostname", seconds=CALL_SECONDS):
     """What is answered, from a network namespace."""
-    with namespaces.network(netns), urllib.request.urlopen(f"http://{in_url(address)}:{port}/{path}", timeout=CALL_SECONDS) as answer:
+    with namespaces.network(netns), urllib.request.urlopen(f"http://{in_url(address)}:{port}/{path}", timeout=seconds) as answer:
         return answer.read().decode().strip()
 
 

@@ -6,6 +6,8 @@ from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemon
 
 
 class OvnNodes(TwoNodes):
+    nodes_enforce_policies = False
+
     def __init__(self, release, options):
         # With kube-proxy pods answer each other past the nodes, so these masquerade what it has translated.
         self.proxy_serves_pods = options.services == "kube-proxy"

@@ -66,6 +66,7 @@ class TwoNodes:
     seen_outside = "the node's"
     keeps_clients = True
     proxy_serves_pods = True
+    nodes_enforce_policies = True
     # Where their gateway is not their node.
     pods_route_services = False
 
