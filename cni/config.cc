@@ -252,8 +252,12 @@ auto WithCniErrors(const Reader& read) {
 
 }  // namespace
 
+ConfigFiles ReadConfigFiles(std::vector<std::string> names) {
+  return WithCniErrors([&] { return ConfigFiles(std::move(names)); });
+}
+
 Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigScope scope) {
-  return WithCniErrors([&] { return Read(ConfigFiles(std::move(names)), getenv, scope); });
+  return LoadConfig(ReadConfigFiles(std::move(names)), getenv, scope);
 }
 
 Config LoadConfig(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {

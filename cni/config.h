@@ -59,6 +59,9 @@ struct Config {
 enum class ConfigScope { kAll, kWithoutKubernetes };
 
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
+/// Throws CniError 7.
+[[nodiscard]] ConfigFiles ReadConfigFiles(std::vector<std::string> names);
+
 /// Options not set have defaults. ReadApiOptions reads those of the API server. Throws CniError 7
 /// that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv,

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -116,10 +117,11 @@ Result AddFromEvents(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
   return result;
 }
 
-void RequireReadablePrevResult(const Request& request) {
-  if (!request.config.prev_result) return;
+/// nullopt: the plugin is the first one.
+std::optional<Result> ReadPrevResult(const Request& request) {
+  if (!request.config.prev_result) return std::nullopt;
   try {
-    (void)DecodeResult(*request.config.prev_result, request.config.version, "$.prevResult");
+    return DecodeResult(*request.config.prev_result, request.config.version, "$.prevResult");
   } catch (const ParseError& e) {
     throw CniError(ErrorCode::kDecodeFailure, "malformed prevResult", e.what());
   }
@@ -144,11 +146,12 @@ Result MakeStandalone(const Call& call, PodPlugs& plugs) {
   return result;
 }
 
-nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
+nlohmann::ordered_json AnswerFor(const Request& request, const std::optional<Result>& previous,
+                                 Result result) {
   if (!request.wishes.dns.empty()) result.dns = request.wishes.dns;
-  const auto& previous = request.config.prev_result;
   const SpecVersion version = request.config.version;
-  return previous ? AppendResult(*previous, result, version) : EncodeResult(result, version);
+  if (!previous) return EncodeResult(result, version);
+  return AppendResult(*request.config.prev_result, *previous, result, version);
 }
 
 /// Locks the attachment and writes a record without plugs. Unplugs what a killed ADD has left.
@@ -167,12 +170,13 @@ LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
 }
 
 /// Plugs all or nothing. At the end, the record says that the attachment stands.
-nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
+nlohmann::ordered_json Plug(const Call& call, const std::optional<Result>& previous,
+                            PodPlugs& plugs, PodReporter& reporter) {
   const Request& request = call.request;
   try {
     Result result = request.config.standalone ? MakeStandalone(call, plugs)
                                               : AddFromEvents(call, plugs, reporter);
-    auto answer = AnswerFor(request, std::move(result));
+    auto answer = AnswerFor(request, previous, std::move(result));
     AttachmentRecord added = *plugs.attachment().record();
     added.added = true;
     added.vifs = plugs.vifs();
@@ -193,11 +197,11 @@ nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& repo
 std::string Add(const Call& call) {
   PodReporter reporter(call.request, call.config.reports, call.config.node_name, call.node.writer);
   try {
-    RequireReadablePrevResult(call.request);
+    const std::optional<Result> previous = ReadPrevResult(call.request);
     const binding::Netns pod = OpenPodNetns(call.request);
     LockedAttachment attachment = Begin(call, pod);
     PodPlugs plugs(call.node.binding, attachment, pod, call.deadline);
-    return Plug(call, plugs, reporter).dump();
+    return Plug(call, previous, plugs, reporter).dump();
   } catch (...) {
     reporter.OnFailed(AsCniError(std::current_exception()), call.deadline.Remaining().count() == 0);
     throw;

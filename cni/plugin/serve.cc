@@ -26,7 +26,7 @@ bool NeedsApiServer(const Request& request) {
   return asks_it && !request.config.standalone;
 }
 
-Config Load(const std::vector<std::string>& files, ConfigScope scope) {
+Config Load(const ConfigFiles& files, ConfigScope scope) {
   return LoadConfig(files, [](const char* name) { return std::getenv(name); }, scope);
 }
 
@@ -57,8 +57,7 @@ void LogBegin(const Request& request) {
 
 /// `config`, and options that only a process without an agent needs: the agent has an identity of
 /// its own.
-Config ConfigAlone(Request& request, const std::vector<std::string>& files, Config config,
-                   int cancel_fd) {
+Config ConfigAlone(Request& request, const ConfigFiles& files, Config config, int cancel_fd) {
   if (NeedsApiServer(request)) config = Load(files, ConfigScope::kAll);
   watcher::WarnOfInsecureApi(config.api, config.unverified_by);
   ApplyNetwork(request, config, Deadline::After(LongestFor(request.command, config), cancel_fd));
@@ -132,7 +131,8 @@ AgentReply DelWithoutAgent(const Call& call, const std::string& trace_id) {
 
 AgentReply Serve(Request request, std::vector<std::string> config_files, int cancel_fd) {
   if (!request.config.kuryr_conf.empty()) config_files.push_back(request.config.kuryr_conf);
-  Config config = Load(config_files, ConfigScope::kWithoutKubernetes);
+  const ConfigFiles files = ReadConfigFiles(config_files);
+  Config config = Load(files, ConfigScope::kWithoutKubernetes);
   SetUpLog(request, config);
   const std::string trace_id = TraceId();
   const LogScope scope({kTraceIdField, trace_id});
@@ -146,7 +146,7 @@ AgentReply Serve(Request request, std::vector<std::string> config_files, int can
   }
 
   DetachedWriter writer(config_files, trace_id);
-  Alone alone(ConfigAlone(request, config_files, std::move(config), cancel_fd), writer);
+  Alone alone(ConfigAlone(request, files, std::move(config), cancel_fd), writer);
   const Call call = alone.CallFor(request, cancel_fd);
   if (request.command == Command::kDel && without.state == NoAgent::State::kDown)
     return DelWithoutAgent(call, trace_id);

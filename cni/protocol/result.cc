@@ -85,11 +85,10 @@ Result DecodeResult(const json& object, SpecVersion fallback, const std::string&
   return result;
 }
 
-Json AppendResult(const json& previous, const Result& added, SpecVersion version) {
-  const std::string path = "$.prevResult";
-  const Result decoded = DecodeResult(previous, version, path);
-  Json all = SameForm(VersionOf(previous, version, path), version) ? Json(previous)
-                                                                   : EncodeResult(decoded, version);
+Json AppendResult(const json& previous, const Result& decoded, const Result& added,
+                  SpecVersion version) {
+  const bool is_same = SameForm(VersionOf(previous, version, "$.prevResult"), version);
+  Json all = is_same ? Json(previous) : EncodeResult(decoded, version);
   all["cniVersion"] = ToString(version);
   Result behind = added;
   for (ResultIp& ip : behind.ips) {

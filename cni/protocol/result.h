@@ -76,9 +76,10 @@ struct Result {
                                   const std::string& path = "$");
 
 /// The answer of a plugin in a chain: all of `previous` (its prevResult), unknown members included,
-/// and `added` behind it.
+/// and `added` behind it. `decoded` is what DecodeResult knows of `previous`.
 [[nodiscard]] nlohmann::ordered_json AppendResult(const nlohmann::json& previous,
-                                                  const Result& added, SpecVersion version);
+                                                  const Result& decoded, const Result& added,
+                                                  SpecVersion version);
 
 /// {"nameservers", "domain", "search", "options"}, each of which may be missing or null.
 [[nodiscard]] Dns DecodeDns(const nlohmann::json& object, const std::string& path);

@@ -12,6 +12,7 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
+#include "controller/backends/backend_factory.h"
 #include "controller/backends/neutron/api/neutron_api.h"
 #include "controller/backends/neutron/held/active_poll.h"
 #include "controller/backends/neutron/held/port_ledger.h"
@@ -38,18 +39,6 @@ class NeutronBackend final : public Backend,
  public:
   using Clock = std::chrono::steady_clock;
 
-  struct Hooks {
-    /// A call for this owner may have another answer now. A released owner may be its id alone.
-    std::function<void(const Owner& owner)> wake;
-    /// While false, it sends no request to Neutron.
-    std::function<bool()> may_write;
-    /// Whether there is such a scope; called after SweepScopes only.
-    std::function<bool(const std::string& scope_id)> is_scope;
-    /// As BackendHooks::is_gone.
-    std::function<bool(const Owner& owner)> is_gone = nullptr;
-    /// PolicyEnforcer::FindRefusal may say something else of this policy now. May be empty.
-    std::function<void(const std::string& policy)> wake_policy = nullptr;
-  };
   struct Times {
     std::chrono::milliseconds retry_least{1000};
     std::chrono::milliseconds retry_most{60'000};
@@ -67,7 +56,7 @@ class NeutronBackend final : public Backend,
   struct Parts {
     NeutronApi& api;  ///< borrowed
     PodDefaults defaults;
-    Hooks hooks;
+    BackendHooks hooks;
     size_t workers = 8;
     Times times = {};
   };
@@ -156,7 +145,7 @@ class NeutronBackend final : public Backend,
   [[nodiscard]] std::unique_ptr<PoolFiller> MakeFiller();
   [[nodiscard]] bool IsYoung() const { return Clock::now() < started_ + times_.search; }
 
-  const Hooks hooks_;
+  const BackendHooks hooks_;
   const Times times_;
   const Clock::time_point started_ = Clock::now();
   const PodDefaults defaults_;

@@ -16,14 +16,8 @@ struct ConnectedBackend {
                    const PodDefaults& pods, const BackendHooks& hooks)
       : requests(std::move(counts)),
         client(config, requests.get()),
-        backend({.api = client,
-                 .defaults = pods,
-                 .hooks = {.wake = hooks.wake,
-                           .may_write = hooks.may_write,
-                           .is_scope = hooks.is_scope,
-                           .is_gone = hooks.is_gone,
-                           .wake_policy = hooks.wake_policy},
-                 .workers = config.max_requests}) {}
+        backend({.api = client, .defaults = pods, .hooks = hooks, .workers = config.max_requests}) {
+  }
   ConnectedBackend(const ConnectedBackend&) = delete;
   ConnectedBackend& operator=(const ConnectedBackend&) = delete;
   ~ConnectedBackend() { client.Stop(); }

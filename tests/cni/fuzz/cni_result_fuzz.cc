@@ -54,7 +54,8 @@ void RequireJoined(const std::vector<T>& all, std::vector<T> first, const std::v
 /// The chain's result and ours behind it.
 void CheckChain(const json& previous, const Result& decoded, SpecVersion version) {
   const Result added = Added();
-  const Result all = DecodeResult(AppendResult(previous, added, version), SpecVersion::k010);
+  const Result all =
+      DecodeResult(AppendResult(previous, decoded, added, version), SpecVersion::k010);
   Require(all.dns == (decoded.dns.empty() ? added.dns : decoded.dns));
   if (version < SpecVersion::k030) return;
   Result ours = Older(added);

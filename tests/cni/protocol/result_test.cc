@@ -194,11 +194,15 @@ TEST(ResultTest, WhatIsNoResultIsNamedByItsPath) {
   }
 }
 
+json Appended(const json& previous, const Result& added, SpecVersion version) {
+  return AppendResult(previous, DecodeResult(previous, version), added, version);
+}
+
 TEST(ChainTest, CHN_01_AnAnswerThatAddsNothingIsThePreviousResult) {
   for (const std::string_view name : kSupportedVersions) {
     const SpecVersion version = *ParseVersion(name);
     const json previous = EncodeResult(DualStack(), version);
-    EXPECT_EQ(json(AppendResult(previous, {}, version)), previous) << name;
+    EXPECT_EQ(Appended(previous, {}, version), previous) << name;
   }
 }
 
@@ -207,7 +211,7 @@ TEST(ChainTest, CHN_02_OursGoesBehindAndUnknownMembersStay) {
     {"name":"z","sandbox":"/a","theirs":1},{"name":"a"}],"ips":[{"address":"10.0.0.9/24","interface":0}],
     "routes":[{"dst":"10.9.0.0/16"}],"dns":{"domain":"x"},"theirs":{"a":[]}})");
 
-  const json all = AppendResult(previous, DualStack(), SpecVersion::k100);
+  const json all = Appended(previous, DualStack(), SpecVersion::k100);
 
   json expected = previous;
   const json ours = EncodeResult(DualStack(), SpecVersion::k100);
@@ -220,7 +224,7 @@ TEST(ChainTest, CHN_02_OursGoesBehindAndUnknownMembersStay) {
 TEST(ChainTest, CHN_02_TheResolverIsOursWhereThePreviousResultNamesNone) {
   for (const char* dns : {"null", "{}", R"({"nameservers":[]})", R"({"theirs":1})"}) {
     const json previous = {{"cniVersion", "1.0.0"}, {"dns", json::parse(dns)}};
-    const json all = AppendResult(previous, DualStack(), SpecVersion::k100);
+    const json all = Appended(previous, DualStack(), SpecVersion::k100);
     EXPECT_EQ(all["dns"].value("nameservers", json()), json({"8.8.8.8"})) << dns;
     EXPECT_EQ(all["dns"].contains("theirs"), previous["dns"].contains("theirs"));
   }
@@ -230,7 +234,7 @@ TEST(ChainTest, CHN_03_APreviousResultWithoutVersionHasTheConfigurations) {
   json previous = EncodeResult(DualStack(), SpecVersion::k020);
   previous.erase("cniVersion");
 
-  EXPECT_EQ(json(AppendResult(previous, {}, SpecVersion::k020)),
+  EXPECT_EQ(Appended(previous, {}, SpecVersion::k020),
             json(EncodeResult(DualStack(), SpecVersion::k020)));
   EXPECT_EQ(DecodeResult(previous, SpecVersion::k020).ips.size(), 2U);
   EXPECT_TRUE(DecodeResult(previous, SpecVersion::k100).ips.empty());
@@ -239,11 +243,11 @@ TEST(ChainTest, CHN_03_APreviousResultWithoutVersionHasTheConfigurations) {
 TEST(ChainTest, CHN_04_APreviousResultOfAnotherVersionIsConverted) {
   const json previous = EncodeResult(DualStack(), SpecVersion::k031);
 
-  EXPECT_EQ(json(AppendResult(previous, {}, SpecVersion::k100)),
+  EXPECT_EQ(Appended(previous, {}, SpecVersion::k100),
             json(EncodeResult(DualStack(), SpecVersion::k100)));
-  EXPECT_EQ(json(AppendResult(previous, {}, SpecVersion::k010)),
+  EXPECT_EQ(Appended(previous, {}, SpecVersion::k010),
             json(EncodeResult(DualStack(), SpecVersion::k010)));
-  EXPECT_THROW((void)AppendResult({{"cniVersion", "7.0.0"}}, {}, SpecVersion::k100), ParseError);
+  EXPECT_THROW((void)Appended({{"cniVersion", "7.0.0"}}, {}, SpecVersion::k100), ParseError);
 }
 
 TEST(ChainTest, RES_15_TheOldestFormKeepsTheChainsFirstAddress) {
@@ -251,7 +255,7 @@ TEST(ChainTest, RES_15_TheOldestFormKeepsTheChainsFirstAddress) {
   added.ips = {{.address = *IpNetwork::Parse("10.99.0.1/24"), .gateway = {}, .interface = {}}};
   const json previous = EncodeResult(DualStack(), SpecVersion::k020);
 
-  EXPECT_EQ(json(AppendResult(previous, added, SpecVersion::k020)), previous);
+  EXPECT_EQ(Appended(previous, added, SpecVersion::k020), previous);
 }
 
 TEST(ErrorTest, ERR_01_AnErrorHasVersionCodeMessageAndDetails) {
