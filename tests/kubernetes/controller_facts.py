@@ -40,8 +40,8 @@ GRANTED = {*(("", kind, verb) for kind in ("pods", "nodes") for verb in ("get", 
 NOT_GRANTED = {("", "pods", "delete"), ("", "pods", "create"), ("", "secrets", "get"), ("", "configmaps", "get"),
                ("", "nodes", "delete"), ("", "events", "list"), ("coordination.k8s.io", "leases", "get")}
 LEASE_RIGHTS = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "patch")}
-# Asked for only where there is a reason; namespaces by kuryr-controller policy.
-SELDOM = {("", "namespaces", "list"), ("", "pods", "get"), ("", "nodes", "get"), ("openstack.org", "kuryrports", "patch"),
+# Asked for only where there is a reason; namespaces by kuryr-controller policy, and with a policy where a pool is flat.
+SELDOM = {("", "namespaces", "list"), ("", "namespaces", "watch"), ("", "pods", "get"), ("", "nodes", "get"), ("openstack.org", "kuryrports", "patch"),
           ("openstack.org", "kuryrports/status", "patch"), ("k8s.cni.cncf.io", "network-attachment-definitions", "watch"),
           ("k8s.cni.cncf.io", "ipamclaims", "watch"), ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
           ("k8s.cni.cncf.io", "multi-networkpolicies", "watch"), ("networking.k8s.io", "servicecidrs", "watch"),
