@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,10 @@ class Informer : private watcher::EventHandler {
   [[nodiscard]] bool IsWarm() const { return lists_missing_ <= 0 && IsAlive(); }
   [[nodiscard]] bool IsAlive() const { return watcher_.IsAlive(); }
 
+  /// By path.
+  [[nodiscard]] std::map<std::string, watcher::WatchMetrics> WatchMetrics() const {
+    return watcher_.Metrics();
+  }
   /// Asks for resources that the API server did not have: they may exist now.
   void AskForAbsent() { watcher_.AskForAbsent(); }
 

@@ -175,10 +175,10 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Metric("kuryr_controller_queue_oldest_seconds", "gauge",
               "How long the first of them has waited.",
               std::chrono::duration<double>(queue.oldest).count());
-  text.Metric("kuryr_controller_rounds_total", "counter", "Looks at a pod.",
+  text.Metric("kuryr_controller_reconciles_total", "counter", "Looks at a pod.",
               static_cast<double>(queue.rounds));
-  text.Metric("kuryr_controller_retries_total", "counter", "Looks that are to come again.",
-              static_cast<double>(queue.retries));
+  text.Metric("kuryr_controller_reconcile_retries_total", "counter",
+              "Looks that are to come again.", static_cast<double>(queue.retries));
   if (const auto* metrics = backend_->facets().metrics) metrics->WriteTo(text);
   for (const KindRow& row : parts_.informer.kinds().rows) row.kind.WriteTo(text);
   const PacedChanges::Figures paced = parts_.informer.paced();

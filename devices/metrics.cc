@@ -54,13 +54,13 @@ std::string Metrics::Text() const {
   text.Metric("kuryr_devices_config_invalid", "gauge",
               "1 while config.json cannot be taken, and the one before counts.",
               config_problem_ ? 1 : 0);
-  text.Head("kuryr_devices_devices", "gauge", "Devices that are offered, by state.");
+  text.Head("kuryr_devices_offered", "gauge", "Devices that are offered, by state.");
   for (const auto& [name, resource] : resources_) {
     const std::pair<const char*, size_t> states[] = {{"free", resource.devices.free},
                                                      {"allocated", resource.devices.allocated},
                                                      {"drained", resource.devices.drained}};
     for (const auto& [state, count] : states)
-      text.Sample("kuryr_devices_devices", {{"resource", name}, {"state", state}},
+      text.Sample("kuryr_devices_offered", {{"resource", name}, {"state", state}},
                   static_cast<double>(count));
   }
   text.Head("kuryr_devices_registered", "gauge", "1 while the kubelet knows the resource.");
@@ -83,6 +83,8 @@ std::string Metrics::Text() const {
   for (const auto& [name, resource] : resources_)
     text.Sample("kuryr_devices_allocation_errors_total", {{"resource", name}},
                 static_cast<double>(resource.failed_allocations));
+  text.Head("kuryr_devices_build_info", "gauge", "1, with the version of kuryr-devices.");
+  text.Sample("kuryr_devices_build_info", {{"version", KURYR_VERSION}}, 1);
   return text.text();
 }
 

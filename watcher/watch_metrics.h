@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/thread_annotations.h"
 #include "watcher/watch_event.h"
@@ -21,6 +22,8 @@ enum class ReconnectReason {
   kAbsent,        ///< 404 of a resource that the server need not have
 };
 inline constexpr size_t kReconnectReasons = 7;
+inline constexpr std::array<const char*, kReconnectReasons> kReconnectReasonNames = {
+    "ended", "expired", "unauthorized", "refused", "unavailable", "untrusted", "absent"};
 
 /// Counters of one watch since its start; they only grow.
 struct WatchMetrics {
@@ -40,6 +43,12 @@ struct WatchMetrics {
   /// or bookmark.
   std::optional<Clock::time_point> failing_since;
 };
+
+/// "pods" of "/api/v1/pods?fieldSelector=...".
+[[nodiscard]] inline std::string ResourceOf(const std::string& path) {
+  const std::string plain = path.substr(0, path.find('?'));
+  return plain.substr(plain.rfind('/') + 1);
+}
 
 /// The metrics of one watch, written by its thread and read by any.
 class SharedMetrics {

@@ -24,17 +24,9 @@ struct Kinds {
   const char* label;
   std::array<const char*, N> names;
 };
-constexpr Kinds<watcher::kReconnectReasons> kReasons = {
-    "reason",
-    {"ended", "expired", "unauthorized", "refused", "unavailable", "untrusted", "absent"}};
+constexpr Kinds<watcher::kReconnectReasons> kReasons = {"reason", watcher::kReconnectReasonNames};
 constexpr Kinds<watcher::kEventTypes> kTypes = {
     "type", {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "unknown"}};
-
-/// "pods" of "/api/v1/pods?fieldSelector=...".
-std::string ResourceOf(const std::string& path) {
-  const std::string plain = path.substr(0, path.find('?'));
-  return plain.substr(plain.rfind('/') + 1);
-}
 
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -67,56 +59,58 @@ void WriteEachOf(service::MetricsText& text, const Watches& watches, const Metri
 
 void WriteWatches(service::MetricsText& text, const Watches& watches) {
   WriteEach(text, watches,
-            {"kuryr_cni_watch_lag_seconds", "gauge",
+            {"kuryr_daemon_watch_lag_seconds", "gauge",
              "Of the last event: from its arrival until it was handled."},
             [](const WatchMetrics& metrics) { return Seconds(metrics.lag); });
   WriteEach(text, watches,
-            {"kuryr_cni_watch_failing_seconds", "gauge",
+            {"kuryr_daemon_watch_failing_seconds", "gauge",
              "Since when every try to watch has failed; 0 while it works."},
             [](const WatchMetrics& metrics) {
               return metrics.failing_since ? Seconds(Clock::now() - *metrics.failing_since) : 0;
             });
   WriteEach(text, watches,
-            {"kuryr_cni_watch_lists_total", "counter", "Complete lists; all but one relists."},
+            {"kuryr_daemon_watch_lists_total", "counter", "Complete lists; all but one relists."},
             [](const WatchMetrics& metrics) { return metrics.lists; });
-  WriteEach(text, watches, {"kuryr_cni_watch_bytes_total", "counter", "Received, uncompressed."},
+  WriteEach(text, watches, {"kuryr_daemon_watch_bytes_total", "counter", "Received, uncompressed."},
             [](const WatchMetrics& metrics) { return metrics.bytes; });
   WriteEach(text, watches,
-            {"kuryr_cni_watch_bad_events_total", "counter",
+            {"kuryr_daemon_watch_events_skipped_total", "counter",
              "Events that could not be read or handled, and were passed over."},
             [](const WatchMetrics& metrics) { return metrics.bad_lines + metrics.handler_errors; });
-  WriteEachOf(text, watches, {"kuryr_cni_watch_events_total", "counter", "Events, by type."},
+  WriteEachOf(text, watches, {"kuryr_daemon_watch_events_total", "counter", "Events, by type."},
               kTypes, &WatchMetrics::events);
   WriteEachOf(text, watches,
-              {"kuryr_cni_watch_reconnects_total", "counter", "Why a watch was opened anew."},
+              {"kuryr_daemon_watch_reconnects_total", "counter", "Why a watch was opened anew."},
               kReasons, &WatchMetrics::reconnects);
 }
 
 void WritePorts(service::MetricsText& text, const PortReader::Counts& counts) {
   constexpr std::array<const char*, PortReader::kOutcomes> kOutcomes = {"found", "missing",
                                                                         "absent", "failed"};
-  text.Head("kuryr_cni_kuryrport_questions_total", "counter",
+  text.Head("kuryr_daemon_kuryrport_lookups_total", "counter",
             "KuryrPorts asked for by name, and what came of it.");
   for (size_t i = 0; i < kOutcomes.size(); ++i) {
-    text.Sample("kuryr_cni_kuryrport_questions_total", {{"outcome", kOutcomes.at(i)}},
+    text.Sample("kuryr_daemon_kuryrport_lookups_total", {{"outcome", kOutcomes.at(i)}},
                 static_cast<double>(counts.questions.at(i)));
   }
-  text.Metric("kuryr_cni_kuryrport_watches", "gauge", "KuryrPorts that ADDs wait for.",
+  text.Metric("kuryr_daemon_kuryrport_watches", "gauge", "KuryrPorts that ADDs wait for.",
               static_cast<double>(counts.watched));
-  text.Metric("kuryr_cni_kuryrport_watch_failures_total", "counter",
+  text.Metric("kuryr_daemon_kuryrport_watch_failures_total", "counter",
               "Tries to watch a KuryrPort that failed.",
               static_cast<double>(counts.failed_watches));
 }
 
-/// Pods and KuryrPorts with VIFs that cannot be read.
+/// Pods and KuryrPorts with VIFs that cannot be read. The log and the status name them: users of
+/// the cluster choose their names, and each name would be a series.
 void WriteUndecodable(service::MetricsText& text, const std::vector<PlannedPod>& pods) {
-  constexpr const char* kName = "kuryr_cni_undecodable_objects";
-  text.Head(kName, "gauge", "1 for each Pod or KuryrPort whose VIFs cannot be read.");
+  constexpr const char* kName = "kuryr_daemon_undecodable_objects";
+  std::map<std::string, size_t> counts = {{"Pod", 0}, {"KuryrPort", 0}};
   for (const PlannedPod& pod : pods) {
-    if (!pod.plan || !pod.plan->problem) continue;
-    text.Sample(kName,
-                {{"kind", pod.plan->kind}, {"namespace", pod.name_space}, {"name", pod.name}}, 1);
+    if (pod.plan && pod.plan->problem) ++counts[pod.plan->kind];
   }
+  text.Head(kName, "gauge", "Pods and KuryrPorts whose VIFs cannot be read.");
+  for (const auto& [kind, count] : counts)
+    text.Sample(kName, {{"kind", kind}}, static_cast<double>(count));
 }
 
 constexpr const char* kNotListed = "has not listed this node's pods yet";
@@ -166,12 +160,14 @@ std::optional<std::string> Agent::WhyNotReady() const {
 std::string Agent::Metrics() const {
   service::MetricsText text;
   calls_.WriteTo(text);
+  text.Metric("kuryr_daemon_requests_limit", "gauge", "Calls of the plugin that may be at work.",
+              config_.max_calls);
   const std::vector<PlannedPod> pods = registry_.pods();
-  text.Metric("kuryr_cni_registry_pods", "gauge", "Pods of this node that are known.",
+  text.Metric("kuryr_daemon_registry_pods", "gauge", "Pods of this node that are known.",
               static_cast<double>(pods.size()));
-  text.Metric("kuryr_cni_attachments", "gauge", "Attachments that have a record.",
+  text.Metric("kuryr_daemon_attachments", "gauge", "Attachments that have a record.",
               static_cast<double>(attachments_.List().size()));
-  text.Metric("kuryr_cni_leftover_attachments", "gauge",
+  text.Metric("kuryr_daemon_leftover_attachments", "gauge",
               "Attachments that nobody wants and that could not be removed yet.",
               static_cast<double>(sweep_.left().size()));
   repair_.WriteTo(text);
@@ -180,16 +176,17 @@ std::string Agent::Metrics() const {
   policies_.WriteTo(text);
   WriteUndecodable(text, pods);
   Watches watches;
-  for (const auto& [path, metrics] : pod_watcher_.Metrics()) watches[ResourceOf(path)] = metrics;
+  for (const auto& [path, metrics] : pod_watcher_.Metrics())
+    watches[watcher::ResourceOf(path)] = metrics;
   for (const auto& [path, metrics] : node_network_.WatchMetrics())
-    watches[ResourceOf(path)] = metrics;
+    watches[watcher::ResourceOf(path)] = metrics;
   // Beside the node's own pods, it is about all of the cluster.
   for (const auto& [path, metrics] : policies_.WatchMetrics())
-    watches["policies/" + ResourceOf(path)] = metrics;
+    watches["policies/" + watcher::ResourceOf(path)] = metrics;
   WriteWatches(text, watches);
   WritePorts(text, port_reader_.counts());
-  text.Head("kuryr_cni_build_info", "gauge", "1, with the version of kuryr-daemon.");
-  text.Sample("kuryr_cni_build_info", {{"version", KURYR_VERSION}}, 1);
+  text.Head("kuryr_daemon_build_info", "gauge", "1, with the version of kuryr-daemon.");
+  text.Sample("kuryr_daemon_build_info", {{"version", KURYR_VERSION}}, 1);
   return text.text();
 }
 

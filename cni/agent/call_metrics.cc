@@ -63,7 +63,7 @@ std::optional<std::string> CallMetrics::WhyStuck(Clock::time_point now) const {
 }
 
 void CallMetrics::WriteAtWork(service::MetricsText& text) const {
-  constexpr const char* kName = "kuryr_cni_requests_in_progress";
+  constexpr const char* kName = "kuryr_daemon_requests_in_progress";
   // A series that is missing would look like one that nobody collects.
   std::map<std::string, size_t> at_work = {{kUnknown, 0}};
   for (const Command command :
@@ -76,22 +76,22 @@ void CallMetrics::WriteAtWork(service::MetricsText& text) const {
 }
 
 void CallMetrics::WriteTo(service::MetricsText& text) const {
-  constexpr const char* kCalls = "kuryr_cni_request_duration_seconds";
-  constexpr const char* kStages = "kuryr_cni_stage_duration_seconds";
+  constexpr const char* kCalls = "kuryr_daemon_request_duration_seconds";
+  constexpr const char* kStages = "kuryr_daemon_stage_duration_seconds";
   const MutexLock lock(mutex_);
   WriteAtWork(text);
-  text.Head(kCalls, "histogram", "How long calls took; error is their CNI code, 0 for success.");
+  text.Head(kCalls, "histogram", "How long calls took; code is their CNI code, 0 for success.");
   for (const auto& [key, histogram] : ended_) {
     const auto& [command, error] = key;
     const std::string code = std::to_string(error);
-    histogram.WriteTo(text, kCalls, {{"command", command}, {"error", code}});
+    histogram.WriteTo(text, kCalls, {{"command", command}, {"code", code}});
   }
-  text.Head(kStages, "histogram", "How long the stages of calls took; error is the call's.");
+  text.Head(kStages, "histogram", "How long the stages of calls took; code is the call's.");
   for (const auto& [key, histogram] : stages_) {
     const auto& [command, stage, error] = key;
     const std::string code = std::to_string(error);
     histogram.WriteTo(text, kStages,
-                      {{"command", command}, {"stage", NameOf(stage)}, {"error", code}});
+                      {{"command", command}, {"stage", NameOf(stage)}, {"code", code}});
   }
 }
 

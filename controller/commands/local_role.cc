@@ -14,8 +14,8 @@ std::string LocalRole(const Config& config) {
   if (!answer) return "";
   const std::string& metrics = answer->text;
   if (says(metrics, "kuryr_controller_leader 1")) return "leads";
-  if (says(metrics, "kuryr_controller_warm 1")) return "standby, warm";
-  return says(metrics, "kuryr_controller_warm 0") ? "standby, not warm yet" : "";
+  if (says(metrics, "kuryr_controller_synced 1")) return "standby, warm";
+  return says(metrics, "kuryr_controller_synced 0") ? "standby, not warm yet" : "";
 }
 
 }  // namespace kuryr::controller

@@ -35,22 +35,23 @@ void RoundMetrics::CountAsked(Clock::duration time, bool failed) {
 
 void RoundMetrics::WriteTo(service::MetricsText& text) const {
   const MutexLock lock(mutex_);
-  text.Head("kuryr_controller_plan_seconds", "histogram",
+  text.Head("kuryr_controller_plan_duration_seconds", "histogram",
             "From a scheduled pod seen to its plan written.");
-  planned_.WriteTo(text, "kuryr_controller_plan_seconds", {});
-  text.Head("kuryr_controller_active_seconds", "histogram",
+  planned_.WriteTo(text, "kuryr_controller_plan_duration_seconds", {});
+  text.Head("kuryr_controller_active_duration_seconds", "histogram",
             "From a scheduled pod seen to its plan written as active.");
-  active_.WriteTo(text, "kuryr_controller_active_seconds", {});
-  text.Head("kuryr_controller_backend_seconds", "histogram", "How long the backend took for VIFs.");
-  asked_.WriteTo(text, "kuryr_controller_backend_seconds", {});
+  active_.WriteTo(text, "kuryr_controller_active_duration_seconds", {});
+  text.Head("kuryr_controller_backend_duration_seconds", "histogram",
+            "How long the backend took for VIFs.");
+  asked_.WriteTo(text, "kuryr_controller_backend_duration_seconds", {});
   text.Metric("kuryr_controller_backend_errors_total", "counter", "Requests for VIFs that failed.",
               static_cast<double>(asked_in_vain_));
-  text.Metric("kuryr_controller_released_total", "counter", "Plans taken away from pods.",
+  text.Metric("kuryr_controller_plans_released_total", "counter", "Plans taken away from pods.",
               static_cast<double>(released_));
-  text.Metric("kuryr_controller_replanned_total", "counter",
+  text.Metric("kuryr_controller_plans_replaced_total", "counter",
               "Plans that got other addresses, since another pod had them, too.",
               static_cast<double>(replanned_));
-  text.Metric("kuryr_controller_conflicts_total", "counter",
+  text.Metric("kuryr_controller_write_conflicts_total", "counter",
               "Writes that met another one (409) and were made again.",
               static_cast<double>(conflicts_));
 }

@@ -126,9 +126,9 @@ def agent(scenario):
         nothing({f"default/{pod.name}" for pod in scenario.all_pods} - set(said["pods"]), "pods unknown")
     with fact("its metrics count the running pods, and no call at work"):
         metrics = daemon.metrics()
-        assert metrics["kuryr_cni_attachments"] == len(running), metrics["kuryr_cni_attachments"]
-        assert metrics["kuryr_cni_registry_pods"] == len(scenario.all_pods), metrics["kuryr_cni_registry_pods"]
-        at_work = {name: value for name, value in metrics.items() if name.startswith("kuryr_cni_requests_in_progress")}
+        assert metrics["kuryr_daemon_attachments"] == len(running), metrics["kuryr_daemon_attachments"]
+        assert metrics["kuryr_daemon_registry_pods"] == len(scenario.all_pods), metrics["kuryr_daemon_registry_pods"]
+        at_work = {name: value for name, value in metrics.items() if name.startswith("kuryr_daemon_requests_in_progress")}
         assert at_work and not any(at_work.values()), at_work
     with fact("it has no more descriptors and threads than it had before, but for the few connections to OVSDB that it keeps"):
         usual = scenario.census | Counter({OVSDB_CONNECTION: MOST_OVSDB_CONNECTIONS})

@@ -39,7 +39,7 @@ def pods_of_others(node):
     annotation = {ANNOTATION: _largest(Plan(50001))}
     with ThreadPoolExecutor(8) as makers:
         pods = list(makers.map(lambda number: node.pods.create(f"large-{number}", annotations=annotation), range(PODS)))
-        _wait_for(lambda: node.agent.metrics()["kuryr_cni_registry_pods"] >= PODS, "its pods")
+        _wait_for(lambda: node.agent.metrics()["kuryr_daemon_registry_pods"] >= PODS, "its pods")
         _end(node, node.added(pod=node.pods.create("usual", Plan(50002))))
         list(makers.map(node.pods.api.delete_pod, pods))
 
@@ -164,4 +164,4 @@ def _connect(path):
 
 
 def _calls_at_work(node):
-    return sum(value for name, value in node.agent.metrics().items() if name.startswith("kuryr_cni_requests_in_progress"))
+    return sum(value for name, value in node.agent.metrics().items() if name.startswith("kuryr_daemon_requests_in_progress"))

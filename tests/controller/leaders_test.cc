@@ -89,7 +89,7 @@ TEST_F(LeadersTest, WhoLeadsNoMoreWritesNothing) {
   may_write_ = false;
   cluster_.CreatePod("a");
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (Metrics().find("kuryr_controller_retries_total 0\n") != std::string::npos &&
+  while (Metrics().find("kuryr_controller_reconcile_retries_total 0\n") != std::string::npos &&
          std::chrono::steady_clock::now() < until)
     std::this_thread::yield();
   EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/a"), 0U);

@@ -42,8 +42,8 @@ TEST_F(LeadingTest, PlanOfAPoolIsActiveAtOnceAndCountedSo) {
 
   service::MetricsText text;
   metrics_.WriteTo(text);
-  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_plan_seconds_count 1\n"));
-  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_active_seconds_count 1\n"));
+  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_plan_duration_seconds_count 1\n"));
+  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_active_duration_seconds_count 1\n"));
 }
 
 TEST_F(LeadingTest, OneVifIsItsOwnAnnotation) {

@@ -181,6 +181,17 @@ class LeaseTakeoverTest : public TakeoverTest {
  protected:
   LeaseTakeoverTest() : TakeoverTest({.custom_resources = {fake::KuryrPorts(), Leases()}}) {}
 
+  void SetUp() override {
+    TakeoverTest::SetUp();
+    api().Create({{"kind", "Lease"},
+                  {"apiVersion", "coordination.k8s.io/v1"},
+                  {"metadata", {{"name", "kuryr-controller"}, {"namespace", "kube-system"}}},
+                  {"spec", {{"holderIdentity", "another"}, {"leaseDurationSeconds", 15}}}});
+  }
+  static bool Tells(const controller::Controller& controller, const std::string& sample) {
+    return controller.Metrics().find("\n" + sample) != std::string::npos;
+  }
+
  private:
   static fake::Resource Leases() {
     return {.group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};
@@ -188,17 +199,41 @@ class LeaseTakeoverTest : public TakeoverTest {
 };
 
 TEST_F(LeaseTakeoverTest, StandbyIsWarmWhileAnotherLeads) {
-  api().Create({{"kind", "Lease"},
-                {"apiVersion", "coordination.k8s.io/v1"},
-                {"metadata", {{"name", "kuryr-controller"}, {"namespace", "kube-system"}}},
-                {"spec", {{"holderIdentity", "another"}, {"leaseDurationSeconds", 15}}}});
   controller::Controller standby(config_);
-  EXPECT_THAT(standby.Metrics(), HasSubstr("kuryr_controller_warm 0\n"));
+  EXPECT_THAT(standby.Metrics(), HasSubstr("kuryr_controller_synced 0\n"));
   const std::jthread thread([&](const std::stop_token& stop) { standby.Run(stop); });
-  WaitUntil(
-      [&] { return standby.Metrics().find("kuryr_controller_warm 1\n") != std::string::npos; });
+  WaitUntil([&] { return Tells(standby, "kuryr_controller_synced 1\n"); });
 
-  EXPECT_THAT(standby.Metrics(), HasSubstr("kuryr_controller_leader 0\n"));
+  EXPECT_TRUE(Tells(standby, "kuryr_controller_leader 0\n"));
+}
+
+TEST_F(LeaseTakeoverTest, StandbyTellsThatTheLeaseIsHeldUntilItCannotKnow) {
+  controller::Controller standby(config_);
+  EXPECT_TRUE(Tells(standby, "kuryr_controller_lease_held 0\n"));
+  const std::jthread thread([&](const std::stop_token& stop) { standby.Run(stop); });
+  WaitUntil([&] { return Tells(standby, "kuryr_controller_lease_held 1\n"); });
+
+  api().Inject(
+      {.path_prefix = "/apis/coordination.k8s.io", .count = -1, .answer = {.status = 403}});
+
+  WaitUntil([&] { return Tells(standby, "kuryr_controller_lease_held 0\n"); });
+}
+
+TEST_F(LeaseTakeoverTest, WatchesThatAreRefusedAreCountedByReason) {
+  api().Inject({.verb = "list",
+                .path_prefix = "/apis/openstack.org/v1/kuryrports",
+                .count = -1,
+                .answer = {.status = 500}});
+  controller::Controller standby(config_);
+  const std::jthread thread([&](const std::stop_token& stop) { standby.Run(stop); });
+  const std::string sample = "kuryr_controller_watch_reconnects_total{resource=\"";
+
+  WaitUntil([&] { return Tells(standby, sample + "kuryrports\",reason=\"refused\"} 2\n"); });
+
+  EXPECT_TRUE(Tells(standby, sample + "pods\",reason=\"refused\"} 0\n"));
+  EXPECT_TRUE(Tells(standby, "kuryr_controller_watch_failing_seconds{resource=\"pods\"} 0\n"));
+  EXPECT_FALSE(
+      Tells(standby, "kuryr_controller_watch_failing_seconds{resource=\"kuryrports\"} 0\n"));
 }
 
 }  // namespace

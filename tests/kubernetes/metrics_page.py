@@ -18,7 +18,7 @@ def check():
         agents = families(answer.read().decode())
     # The controller that answers need not lead.
     controllers = families(ask("/metrics"))
-    nothing({name for name in page if name.startswith("kuryr_cni_")} ^ set(agents), "of the agent's, there or on the page")
+    nothing({name for name in page if name.startswith("kuryr_daemon_")} ^ set(agents), "of the agent's, there or on the page")
     compare(page, {**agents, **controllers})
 
 

@@ -55,7 +55,7 @@ class Costs:
             self.cluster.ask("POST", PATH, policy(self.made))
             self.made += 1
         wanted, deadline = float(count), time.monotonic() + EFFECT_SECONDS
-        while self.metrics().get("kuryr_cni_policies") != wanted or not self.metrics().get("kuryr_cni_policies_in_effect"):
+        while self.metrics().get("kuryr_daemon_policies") != wanted or not self.metrics().get("kuryr_daemon_policies_in_effect"):
             expect(time.monotonic() < deadline, f"not {count} policies in effect")
             time.sleep(0.05)
         time.sleep(SETTLE_SECONDS)

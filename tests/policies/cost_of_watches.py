@@ -68,8 +68,8 @@ class Watch:
         def total(metric):
             return sum(value for name, value in metrics.items() if name.startswith(metric) and 'resource="policies/pods"' in name)
 
-        return {"lists": total("kuryr_cni_watch_lists_total"), "bytes": total("kuryr_cni_watch_bytes_total"),
-                "events": total("kuryr_cni_watch_events_total"),
+        return {"lists": total("kuryr_daemon_watch_lists_total"), "bytes": total("kuryr_daemon_watch_bytes_total"),
+                "events": total("kuryr_daemon_watch_events_total"),
                 "agent": cpu_seconds(self.agent.process.pid), "api": cpu_seconds(self.cluster.api.process.pid)}
 
     def restart(self):

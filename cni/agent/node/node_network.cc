@@ -232,12 +232,12 @@ void NodeNetwork::WriteTo(service::MetricsText& text) const {
   const auto is_ignored = [](const binding::NodeRoute& route) {
     return !route.remote.ignored.empty() || route.state == binding::NodeRoute::State::kRefused;
   };
-  text.Metric("kuryr_cni_node_contradictions", "gauge",
+  text.Metric("kuryr_daemon_node_contradictions", "gauge",
               "Networks of other nodes' pods that another Node's word contradicts.",
               state_ ? static_cast<double>(
                            std::count_if(state_->routes.begin(), state_->routes.end(), is_ignored))
                      : 0);
-  text.Metric("kuryr_cni_node_network_ready", "gauge",
+  text.Metric("kuryr_daemon_node_network_ready", "gauge",
               "1 where the node's own network is as planned.", is_ready ? 1 : 0);
 }
 

@@ -86,7 +86,7 @@ void NodeReport::Post(const PodEvent& event, const std::string& uid) const {
 }
 
 void NodeReport::WriteTo(service::MetricsText& text) const {
-  constexpr const char* kName = "kuryr_cni_node_network_changes_total";
+  constexpr const char* kName = "kuryr_daemon_node_network_changes_total";
   text.Head(kName, "counter", "Changes of the node's own network, by part and outcome.");
   count_.ForEach([&](const std::string& part, const std::string& outcome, double count) {
     text.Sample(kName, {{"part", part}, {"outcome", outcome}}, count);

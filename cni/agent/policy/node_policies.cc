@@ -316,13 +316,13 @@ AgentReply NodePolicies::Describe(const std::string& pod) const {
 void NodePolicies::WriteTo(service::MetricsText& text) const {
   if (!IsWanted()) return;
   const MutexLock lock(mutex_);
-  text.Metric("kuryr_cni_policies", "gauge",
+  text.Metric("kuryr_daemon_policies", "gauge",
               "Policies that this node enforces on its pods; 0 before its first pod.",
               static_cast<double>(policies_.policies().size()));
-  text.Metric("kuryr_cni_policies_in_effect", "gauge",
+  text.Metric("kuryr_daemon_policies_in_effect", "gauge",
               "1 where the kernel has the policies as they are known.",
               failure_.empty() && IsComplete() ? 1 : 0);
-  text.Metric("kuryr_cni_policy_failures_total", "counter",
+  text.Metric("kuryr_daemon_policy_failures_total", "counter",
               "Changes of the policies' rules that the kernel refused.",
               static_cast<double>(failures_));
 }

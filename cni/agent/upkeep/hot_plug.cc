@@ -202,7 +202,7 @@ bool HotPlug::TellOnce(const AttachmentRecord& record, const PodEvent& event,
 }
 
 void HotPlug::WriteTo(service::MetricsText& text) const {
-  constexpr const char* kName = "kuryr_cni_hot_plugs_total";
+  constexpr const char* kName = "kuryr_daemon_hot_plugs_total";
   text.Head(kName, "counter", "Changes of running pods' interfaces by their plans.");
   count_.ForEach([&](const std::string& change, const std::string& outcome, double count) {
     text.Sample(kName, {{"change", change}, {"outcome", outcome}}, count);

@@ -139,7 +139,7 @@ void RepairReport::TellFailure(const AttachmentRecord& record, const binding::Di
 }
 
 void RepairReport::WriteTo(service::MetricsText& text) const {
-  constexpr const char* kName = "kuryr_cni_repairs_total";
+  constexpr const char* kName = "kuryr_daemon_repairs_total";
   text.Head(kName, "counter", "Differences of running pods' attachments from their plans.");
   count_.ForEach([&](const std::string& kind, const std::string& outcome, double count) {
     text.Sample(kName, {{"kind", kind}, {"outcome", outcome}}, count);

@@ -82,7 +82,7 @@ class HealthTest : public AgentTest {
 TEST_F(HealthTest, AnswersThreeQuestionsOnLoopbackAndNothingElse) {
   EXPECT_EQ(Ask("/alive"), "200 ok\n");
   EXPECT_EQ(Ask("/ready"), "200 ok\n");
-  EXPECT_THAT(Ask("/metrics"), HasSubstr("200 # HELP kuryr_cni_"));
+  EXPECT_THAT(Ask("/metrics"), HasSubstr("200 # HELP kuryr_daemon_"));
   EXPECT_THAT(Ask("/"), HasSubstr("404 "));
   EXPECT_THAT(Ask("/metrics/.."), HasSubstr("404 "));
   EXPECT_THAT(Ask("/alive", {"--data", "x=1"}), HasSubstr("405 "));
@@ -175,11 +175,11 @@ TEST_F(HealthTest, ReadyNamesAMissingApiServerAndRecovers) {
 
   EXPECT_THAT(AskUntil("/ready", "500"), HasSubstr("the API server at " + url));
   EXPECT_EQ(Ask("/alive"), "200 ok\n");
-  EXPECT_GT(Metrics()["kuryr_cni_watch_failing_seconds resource=pods"], 0);
+  EXPECT_GT(Metrics()["kuryr_daemon_watch_failing_seconds resource=pods"], 0);
 
   api_ = std::make_unique<fake::FakeApiServer>(options);
   EXPECT_EQ(AskUntil("/ready", "200"), "200 ok\n");
-  EXPECT_EQ(Metrics()["kuryr_cni_watch_failing_seconds resource=pods"], 0);
+  EXPECT_EQ(Metrics()["kuryr_daemon_watch_failing_seconds resource=pods"], 0);
   EXPECT_THAT(EndAgent(), HasSubstr("the pods cannot be watched"));
 }
 
@@ -215,14 +215,14 @@ TEST_F(HealthTest, MetricsCountCallsByCommandAndError) {
 
   nlohmann::json metrics = Metrics();
 
-  const std::string name = "kuryr_cni_request_duration_seconds";
-  EXPECT_EQ(metrics[name + "_count command=ADD error=0"], 1) << metrics.dump(1);
+  const std::string name = "kuryr_daemon_request_duration_seconds";
+  EXPECT_EQ(metrics[name + "_count command=ADD code=0"], 1) << metrics.dump(1);
   EXPECT_EQ(metrics[name + "_count command=ADD error=101"], 1);
-  EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=0.0005"], 0);
-  EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=60"], 1);
-  EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=+Inf"], 1);
-  EXPECT_GT(metrics[name + "_sum command=ADD error=0"], 0);
-  EXPECT_EQ(metrics["kuryr_cni_attachments"], 1);
+  EXPECT_EQ(metrics[name + "_bucket code=0 command=ADD le=0.0005"], 0);
+  EXPECT_EQ(metrics[name + "_bucket code=0 command=ADD le=60"], 1);
+  EXPECT_EQ(metrics[name + "_bucket code=0 command=ADD le=+Inf"], 1);
+  EXPECT_GT(metrics[name + "_sum command=ADD code=0"], 0);
+  EXPECT_EQ(metrics["kuryr_daemon_attachments"], 1);
 }
 
 TEST_F(HealthTest, MetricsShowRegistryAndWatch) {
@@ -233,14 +233,14 @@ TEST_F(HealthTest, MetricsShowRegistryAndWatch) {
 
   nlohmann::json metrics = Metrics();
 
-  EXPECT_EQ(metrics["kuryr_cni_registry_pods"], 2) << metrics.dump(1);
-  EXPECT_EQ(metrics["kuryr_cni_undecodable_objects kind=Pod name=bad namespace=default"], 1);
-  EXPECT_FALSE(
-      metrics.contains("kuryr_cni_undecodable_objects kind=Pod name=nginx namespace=default"));
-  EXPECT_EQ(metrics["kuryr_cni_watch_lists_total resource=pods"], 1);
-  EXPECT_GE(metrics["kuryr_cni_watch_events_total resource=pods type=MODIFIED"], 2);
-  EXPECT_EQ(metrics["kuryr_cni_watch_reconnects_total reason=expired resource=pods"], 0);
-  EXPECT_GT(metrics["kuryr_cni_watch_lag_seconds resource=pods"], 0);
+  EXPECT_EQ(metrics["kuryr_daemon_registry_pods"], 2) << metrics.dump(1);
+  EXPECT_EQ(metrics["kuryr_daemon_undecodable_objects kind=Pod"], 1);
+  EXPECT_EQ(metrics["kuryr_daemon_undecodable_objects kind=KuryrPort"], 0);
+  EXPECT_EQ(metrics["kuryr_daemon_requests_limit"], 512);
+  EXPECT_EQ(metrics["kuryr_daemon_watch_lists_total resource=pods"], 1);
+  EXPECT_GE(metrics["kuryr_daemon_watch_events_total resource=pods type=MODIFIED"], 2);
+  EXPECT_EQ(metrics["kuryr_daemon_watch_reconnects_total reason=expired resource=pods"], 0);
+  EXPECT_GT(metrics["kuryr_daemon_watch_lag_seconds resource=pods"], 0);
 }
 
 TEST_F(HealthTest, AVifWithoutNetworkIsUndecodableToMetricsStatusAndLog) {
@@ -254,7 +254,7 @@ TEST_F(HealthTest, AVifWithoutNetworkIsUndecodableToMetricsStatusAndLog) {
       "Pod default/bad: annotation openstack.org/kuryr-vif, VIF of eth0, $.network: is not set";
   EXPECT_EQ(error.value("code", 0), 101);
   EXPECT_THAT(error.value("details", ""), HasSubstr(why));
-  EXPECT_EQ(Metrics()["kuryr_cni_undecodable_objects kind=Pod name=bad namespace=default"], 1);
+  EXPECT_EQ(Metrics()["kuryr_daemon_undecodable_objects kind=Pod"], 1);
   EXPECT_THAT(EndAgent(), HasSubstr("msg=\"undecodable object\" error=\"" + why));
 }
 
@@ -272,27 +272,27 @@ TEST_F(HealthTest, MetricsTellTheStagesOfACallWithoutCountingItTwice) {
 
   nlohmann::json metrics = Metrics();
 
-  const std::string name = "kuryr_cni_stage_duration_seconds";
-  const auto count = [&](const std::string& command, const std::string& error,
+  const std::string name = "kuryr_daemon_stage_duration_seconds";
+  const auto count = [&](const std::string& command, const std::string& code,
                          const std::string& stage) {
-    return metrics[name + "_count command=" + command + " error=" + error + " stage=" + stage];
+    return metrics[name + "_count code=" + code + " command=" + command + " stage=" + stage];
   };
   double sum = 0;
   for (const std::string stage : {"wait_vif", "plug", "wait_active"}) {
     EXPECT_EQ(count("ADD", "0", stage), 1) << stage << metrics.dump(1);
-    sum += metrics[name + "_sum command=ADD error=0 stage=" + stage].get<double>();
+    sum += metrics[name + "_sum code=0 command=ADD stage=" + stage].get<double>();
   }
   EXPECT_EQ(count("ADD", "101", "wait_vif"), 1);
   EXPECT_EQ(count("ADD", "101", "unplug"), 1);
   EXPECT_EQ(count("DEL", "0", "unplug"), 1);
-  EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=+Inf stage=plug"], 1);
-  EXPECT_GT(metrics[name + "_sum command=ADD error=0 stage=plug"], 0);
-  EXPECT_LT(sum, metrics["kuryr_cni_request_duration_seconds_sum command=ADD error=0"]);
-  EXPECT_EQ(metrics["kuryr_cni_request_duration_seconds_count command=ADD error=0"], 1);
+  EXPECT_EQ(metrics[name + "_bucket code=0 command=ADD le=+Inf stage=plug"], 1);
+  EXPECT_GT(metrics[name + "_sum code=0 command=ADD stage=plug"], 0);
+  EXPECT_LT(sum, metrics["kuryr_daemon_request_duration_seconds_sum code=0 command=ADD"]);
+  EXPECT_EQ(metrics["kuryr_daemon_request_duration_seconds_count code=0 command=ADD"], 1);
 }
 
 TEST_F(HealthTest, ACallAtWorkIsCountedUntilItsEnd) {
-  const std::string name = "kuryr_cni_requests_in_progress command=";
+  const std::string name = "kuryr_daemon_requests_in_progress command=";
   const TestPod pod = MakePod("nginx");
   Annotate(pod, Vif(pod, false));
   EXPECT_EQ(Metrics()[name + "ADD"], 0);
@@ -333,9 +333,9 @@ TEST(CallMetricsTest, AStageCountsEachTimeUnderTheErrorOfItsCall) {
   service::MetricsText text;
   calls.WriteTo(text);
 
-  const std::string sample = "kuryr_cni_stage_duration_seconds_count{command=\"ADD\",stage=";
-  EXPECT_THAT(text.text(), HasSubstr(sample + "\"plug\",error=\"11\"} 2\n"));
-  EXPECT_THAT(text.text(), HasSubstr(sample + "\"wait_active\",error=\"11\"} 1\n"));
+  const std::string sample = "kuryr_daemon_stage_duration_seconds_count{command=\"ADD\",stage=";
+  EXPECT_THAT(text.text(), HasSubstr(sample + "\"plug\",code=\"11\"} 2\n"));
+  EXPECT_THAT(text.text(), HasSubstr(sample + "\"wait_active\",code=\"11\"} 1\n"));
   EXPECT_THAT(text.text(), ::testing::Not(HasSubstr("unplug")));
 }
 

@@ -285,13 +285,13 @@ TEST_F(OutageTest, DEL_17_WhatADelCannotRemoveTheNextAgentRemovesWhenItCan) {
   EXPECT_THAT(Records(), SizeIs(1));
   EXPECT_EQ(Run("DEL", pod).status, 0) << "it may be repeated";
   StartAgent();
-  EXPECT_THAT(Metrics(), HasSubstr("\nkuryr_cni_leftover_attachments 1\n"));
+  EXPECT_THAT(Metrics(), HasSubstr("\nkuryr_daemon_leftover_attachments 1\n"));
 
   ovs_->StartServer();
   agent_->WaitForOutput("removed an attachment", std::chrono::seconds(30));
 
   ExpectNothingLeft();
-  EXPECT_THAT(Metrics(), HasSubstr("\nkuryr_cni_leftover_attachments 0\n"));
+  EXPECT_THAT(Metrics(), HasSubstr("\nkuryr_daemon_leftover_attachments 0\n"));
 }
 
 TEST_F(OutageTest, AnAddClearsWhatADelHasLeftOfItsAttachment) {

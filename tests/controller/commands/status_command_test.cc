@@ -66,9 +66,9 @@ TEST_F(StatusCommandTest, StandbyOnThisMachineSaysWhetherItIsWarm) {
   SetLease("leader-1", 1);
   EXPECT_THAT(Status().out, Not(HasSubstr("machine")));
 
-  metrics += "kuryr_controller_warm 0\n";
+  metrics += "kuryr_controller_synced 0\n";
   EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: standby, not warm yet\n"));
-  metrics += "kuryr_controller_warm 1\n";
+  metrics += "kuryr_controller_synced 1\n";
   EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: standby, warm\n"));
   metrics += "kuryr_controller_leader 1\n";
   EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: leads\n"));

@@ -19,9 +19,11 @@ void RequestMetrics::WriteTo(service::MetricsText& text) const {
                 {{"request", NameOf(key.first)}, {"outcome", NameOf(key.second)}},
                 static_cast<double>(count));
   }
-  text.Head("kuryr_controller_neutron_request_seconds", "histogram", "How long they took.");
+  text.Head("kuryr_controller_neutron_request_duration_seconds", "histogram",
+            "How long they took.");
   for (const auto& [kind, times] : times_)
-    times.WriteTo(text, "kuryr_controller_neutron_request_seconds", {{"request", NameOf(kind)}});
+    times.WriteTo(text, "kuryr_controller_neutron_request_duration_seconds",
+                  {{"request", NameOf(kind)}});
 }
 
 }  // namespace kuryr::controller::neutron

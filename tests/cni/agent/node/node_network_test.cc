@@ -281,7 +281,7 @@ TEST_F(NodeNetworkTest, AddressThatANodeSaysLaterTakesNoRouteAway) {
       "before\" detail=\"node2 10.244.2.0/24: the InternalIP of node0, 10.244.2.77, is ignored");
   EXPECT_THAT(RunOnHost({"ip", "route"}), HasSubstr("10.244.2.0/24 via 192.0.2.2"));
   EXPECT_THAT(AskStatus(), ContainsRegex("node2 +10.244.2.0/24 .*routed +the InternalIP of node0"));
-  EXPECT_THAT(Metrics(), HasSubstr("kuryr_cni_node_contradictions 1\n"));
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_daemon_node_contradictions 1\n"));
 
   StopAgent(SIGKILL);
   StartNodeAgent();

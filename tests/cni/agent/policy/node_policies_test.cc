@@ -176,13 +176,13 @@ TEST_F(NodePoliciesTest, RefusalOfTheKernelIsToldAndTriedAgain) {
   EXPECT_EQ(error["code"], 11);
   EXPECT_THAT(error.dump(), AllOf(HasSubstr("change the policies' rules of nftables"),
                                   HasSubstr("Operation not permitted")));
-  EXPECT_THAT(Metrics(), AllOf(HasSubstr("kuryr_cni_policies_in_effect 0\n"),
-                               Not(HasSubstr("kuryr_cni_policy_failures_total 0\n"))));
+  EXPECT_THAT(Metrics(), AllOf(HasSubstr("kuryr_daemon_policies_in_effect 0\n"),
+                               Not(HasSubstr("kuryr_daemon_policy_failures_total 0\n"))));
   WaitFor("the policies are not in effect");
   owner.reset();
   EXPECT_EQ(Run("ADD", pod).status, 0);
   EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
-  EXPECT_THAT(Metrics(), HasSubstr("kuryr_cni_policies_in_effect 1\n"));
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_daemon_policies_in_effect 1\n"));
 }
 
 TEST_F(NodePoliciesTest, AddSaysWhyPoliciesAreNotKnown) {

@@ -150,8 +150,7 @@ TEST_F(KuryrPortTest, AnUndecodableOneIsNamedEverywhereAndLoggedOncePerAdd) {
   EXPECT_THAT(error["details"].get<std::string>(),
               HasSubstr("KuryrPort default/bad: $.status.vifs.eth0.vif"));
   EXPECT_THAT(status, HasSubstr("KuryrPort default/bad: $.status.vifs.eth0.vif"));
-  EXPECT_THAT(metrics, HasSubstr("kuryr_cni_undecodable_objects{kind=\"KuryrPort\",namespace="
-                                 "\"default\",name=\"bad\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("kuryr_daemon_undecodable_objects{kind=\"KuryrPort\"} 1\n"));
   const std::string line =
       "msg=\"undecodable object\" error=\"KuryrPort default/bad: $.status.vifs";
   EXPECT_EQ(Count(log, line + ".eth0.vif"), 1U) << log;
@@ -171,7 +170,7 @@ TEST_F(KuryrPortTest, AServerThatRefusesTheirWatchesIsNamedByLogMetricAndAdd) {
 
   EXPECT_THAT(error["details"].get<std::string>(), HasSubstr("no watch today"));
   EXPECT_THAT(EndAgent(), HasSubstr("no watch today"));
-  EXPECT_THAT(metrics, Not(HasSubstr("kuryr_cni_kuryrport_watch_failures_total 0")));
+  EXPECT_THAT(metrics, Not(HasSubstr("kuryr_daemon_kuryrport_watch_failures_total 0")));
 }
 
 /// kuryr-cni without kuryr-daemon.

@@ -300,7 +300,7 @@ TEST_F(HotPlugTest, WaitsForOvsVswitchd) {
   WaitUntilPluggedIn("net1");
 
   EXPECT_THAT(Metrics(),
-              HasSubstr("kuryr_cni_hot_plugs_total{change=\"plugged\",outcome=\"done\"} 1\n"));
+              HasSubstr("kuryr_daemon_hot_plugs_total{change=\"plugged\",outcome=\"done\"} 1\n"));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(RepairTest, APortThatWasDeletedIsBack) {
   EXPECT_THAT(ovs_->Vsctl({"get", "Interface", pod.tap, "external_ids"}), HasSubstr(pod.port_id));
   EXPECT_THAT(Reasons(), Contains("CNIRepaired"));
   EXPECT_THAT(Metrics(),
-              HasSubstr("kuryr_cni_repairs_total{kind=\"port\",outcome=\"repaired\"} 2\n"));
+              HasSubstr("kuryr_daemon_repairs_total{kind=\"port\",outcome=\"repaired\"} 2\n"));
   EXPECT_EQ(Run("DEL", pod).status, 0);
   EXPECT_EQ(Run("DEL", other).status, 0);
   ExpectNothingLeft();
