@@ -20,7 +20,7 @@ struct ChassisMark {
   [[nodiscard]] static std::optional<ChassisMark> Parse(std::string_view options);
 };
 
-/// A machine ID as a mark may have it: what cannot stand there is left out, and is empty then.
+/// The machine ID if a mark can hold it; else an empty text.
 [[nodiscard]] std::string CheckedMachine(const std::string& machine);
 
 }  // namespace kuryr

@@ -8,7 +8,8 @@
 
 namespace kuryr {
 
-/// Values of several owners, which take turns: whoever has many waits behind nobody's first one.
+/// Values of several owners, which take turns: an owner with many values delays no other owner's
+/// first one.
 /// The values of one owner leave in their order. An owner without values takes no memory. Not
 /// thread-safe. (round-robin queueing, RFC 970)
 template <typename Owner, typename Value>

@@ -86,8 +86,8 @@ struct BindingConfig {
   PortSettings port;
   bool needs_bridge = false;
   HairpinMode hairpin = HairpinMode::kNone;
-  /// Whether an attachment still stands though its namespace has no process: its ADD may run, or
-  /// have just ended. Unset: no attachment does. Thread-safe.
+  /// Whether an attachment is still in use although its namespace has no process: its ADD may run,
+  /// or have just ended. Unset: no attachment does. Thread-safe.
   std::function<bool(const Attachment& attachment)> is_in_use;
   /// The folder for the earlier state of virtual functions in pods: in [cni_daemon] state_dir,
   /// "vfs", this boot's ID.

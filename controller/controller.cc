@@ -91,7 +91,7 @@ void Controller::LeadOnce(const std::stop_token& stop) {
   const auto leading = std::make_shared<Leading>(
       Leading::Parts{config_, reporter_, metrics_, informer_, holds_ports}, sink,
       [this] { return MayWrite(); });
-  // Also where something throws: whatever leads next begins with an informer that nobody uses.
+  // Also when something throws: no Leading may be left in the informer for the next term.
   const Rollback ended([&] {
     leading->Stop();
     SetLeading(nullptr);

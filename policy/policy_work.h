@@ -10,9 +10,9 @@
 
 namespace kuryr::policy {
 
-/// What pods that come and go cost those who enforce the policies. Whoever joins or leaves a set
-/// has all rules of its pods read again, on all nodes: ovn-controller knows no smaller change of a
-/// port group. A pod has no port before it has a node. Not thread-safe.
+/// What pods that come and go cost the programs that enforce the policies. When a pod joins or
+/// leaves a set, ovn-controller reads again all rules of that set, on every node: it knows no
+/// smaller change of a port group. A pod has no port before it has a node. Not thread-safe.
 class PolicyWork {
  public:
   /// Before `known` has the changes.

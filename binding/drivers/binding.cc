@@ -23,9 +23,9 @@
 namespace kuryr::binding {
 namespace {
 
-/// For so long an answer of ovs-vswitchd stands for another one. The question makes it look at all
-/// ports of the node (bridge_reconfigure), 0.4 s of a processor for 500 of the kernel's datapath,
-/// and a kubelet wants to know every 5 s.
+/// How long an answer of ovs-vswitchd is used again. The question makes it look at all ports of the
+/// node (bridge_reconfigure), which takes 0.4 s of a processor for 500 ports of the kernel's
+/// datapath, and a kubelet asks every 5 s.
 constexpr std::chrono::seconds kAnswerHolds{30};
 
 /// The OpenFlow numbers of ports with flows of ours, by bridge. `bridge` is always one of them.

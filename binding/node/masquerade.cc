@@ -102,7 +102,8 @@ bool TryApply(const Masquerade& masquerade, const std::string& what) {
 
 void ApplyMasquerade(const Masquerade& masquerade) {
   const std::string what = "masquerade the pods of bridge " + Printable(masquerade.bridge);
-  // Each failure is another's success.
+  // A try fails only where another program has changed the rules meanwhile: that one has made
+  // progress, and so will this one.
   const Deadline deadline = Deadline::After(kPatience);
   while (!TryApply(masquerade, what)) {
     if (deadline.Remaining().count() == 0)

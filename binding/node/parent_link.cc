@@ -53,7 +53,7 @@ Link FindParentLink(RouteSocket& host, const std::string& link_iface) {
     auto link = host.FindLink(link_iface);
     const std::string what = "use " + link_iface + ", which [binding] link_iface names";
     if (!link) ThrowErrno(ENODEV, what);
-    // The kernel would set up what stands on it, without a word.
+    // The kernel accepts a macvlan or VLAN of a link that is down, and the pod has no network.
     if (!link->up) ThrowErrno(ENETDOWN, what);
     return *std::move(link);
   }

@@ -30,8 +30,8 @@ constexpr auto kTransferTime = 5s;
 /// How long calls may go on when the agent is to stop. An ADD can wait minutes for its producer,
 /// and the next agent has to wait for this one.
 constexpr time_t kDrainSeconds = 5;
-/// Without a descriptor or thread for a call. Others in the process give theirs back, and nobody
-/// tells.
+/// Until the next try, where no descriptor or thread is left for a call. No event says when another
+/// part of the process gives one back.
 constexpr int kStarvedMilliseconds = 1000;
 /// Stop signal, listener, finished calls, the drain's end; the calls' own come behind.
 constexpr size_t kFirstCall = 4;

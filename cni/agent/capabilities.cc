@@ -25,7 +25,8 @@ void KeepNeededCapabilities() {
       static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ThrowErrno("set no_new_privs");
   if (::capng_get_caps_process() != 0) ThrowErrno("ask for this process's capabilities");
-  // Without it the bounding set is for somebody else to lower, who has done so most likely.
+  // Without CAP_SETPCAP this process cannot lower the bounding set. What took that capability away
+  // (systemd, a container runtime) usually lowers the set as well.
   const bool may_bound = ::capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) != 0;
   std::array<bool, kNeeded.size()> had{};
   for (size_t i = 0; i < kNeeded.size(); ++i)

@@ -28,7 +28,7 @@ class QueuedWriter : public ApiWriter {
  private:
   struct Queued {
     ApiWrite write;
-    LogContext log_context;  ///< of whom it is made for
+    LogContext log_context;  ///< of the call that asked for the write
   };
 
   void Run(const std::stop_token& stop) EXCLUDES(mutex_);

@@ -97,7 +97,7 @@ void AddHandler::RequirePodIsThere() {
     return awaited_ == Awaited::kPod;
   };
   if (!is_unknown() || !events_.IsGone(request_.pod)) return;
-  // The events have told of the pod meanwhile, and will tell of its end.
+  // Meanwhile an event has named the pod, so another event will report its end.
   if (!is_unknown()) return;
   throw CniError(ErrorCode::kUnknownContainer, "pod " + request_.pod.key() + " is gone",
                  "the API server has no pod of uid " + request_.pod.uid);

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// No pod's name: the agent then leaves all pods out of its status.
+/// In place of a pod's name. No pod matches it, so the agent's status has no pods.
 constexpr const char* kNoPod = "-";
 constexpr std::chrono::seconds kStatusTime{8};
 

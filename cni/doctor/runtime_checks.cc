@@ -48,7 +48,7 @@ struct Place {
   std::vector<fs::path> bin_dirs;
   fs::path conf_dir;
 
-  /// Who looks there, if that stands anywhere.
+  /// For messages: the runtime and the file that names these folders; empty for the defaults.
   [[nodiscard]] std::string Reader() const {
     return runtime.file.empty()
                ? ""
@@ -68,7 +68,7 @@ std::vector<Place> PlacesOf(const RuntimeFolders& folders) {
     if (!folders.conf_dir.empty()) place.conf_dir = folders.conf_dir;
     places.push_back(std::move(place));
   }
-  // Who names both folders means one runtime.
+  // A caller that gives both folders asks about one runtime, whatever the node configures.
   if (!folders.bin_dir.empty() && !folders.conf_dir.empty()) {
     places.resize(1);
     places.front().runtime = {};

@@ -6,7 +6,7 @@
 
 namespace kuryr::cni {
 
-/// Where runtimes look that are told nothing else.
+/// The folders of runtimes that are not configured otherwise.
 inline constexpr const char* kDefaultBinDir = "/opt/cni/bin";
 inline constexpr const char* kDefaultConfDir = "/etc/cni/net.d";
 

@@ -68,8 +68,8 @@ class NodeRegistry : public watcher::EventConsumer {
   [[nodiscard]] bool Stands(const IpNetwork& network, const Node& node) const;
   [[nodiscard]] Node Read(const watcher::WatchEvent& event) const;
   void ReadPlan(const nlohmann::json& object, Node& node) const;
-  /// What the node said before keeps its number. A network of spec.podCIDRs was first, and at the
-  /// start also one to which a route by this node stands.
+  /// Numbers the node's claims by age. A claim that it made before keeps its number. Networks of
+  /// spec.podCIDRs are the oldest, and at the start also those to which this node has a route.
   void Number(const Node& known, Node& node) REQUIRES(mutex_);
   [[nodiscard]] bool Learn(const watcher::WatchEvent& event) EXCLUDES(mutex_);
 
@@ -78,7 +78,7 @@ class NodeRegistry : public watcher::EventConsumer {
   const std::function<void()> on_change_;
   mutable Mutex mutex_;
   bool is_complete_ GUARDED_BY(mutex_) = false;
-  /// The number of what a Node says for the first time. All of the first list is of one age.
+  /// The age of the next new claim. All claims of the first list have the same one.
   uint64_t now_ GUARDED_BY(mutex_) = 1;
   const StandingRoutes standing_;
   std::map<std::string, Node> nodes_ GUARDED_BY(mutex_);

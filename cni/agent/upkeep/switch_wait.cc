@@ -9,8 +9,8 @@ namespace {
 
 /// The time that ovs-vswitchd has to answer.
 constexpr std::chrono::seconds kSwitchAnswerTime{1};
-/// The time in which an answer stands for another one: after a total loss there is one question
-/// instead of one for each port.
+/// How long an answer is used again: after a total loss there is one question instead of one for
+/// each port.
 constexpr std::chrono::seconds kAnswerHolds{1};
 /// The time between two questions while ovs-vswitchd does not answer. An event comes first as a
 /// rule.

@@ -187,7 +187,8 @@ void PortPlanner::FindAll(PortWork& work) {
   work.must_search = false;
 }
 
-/// A filter that somebody did not understand must not cost others their ports.
+/// A server may ignore a filter that it does not know, and list all ports. So each is checked
+/// again: the caller may delete what this returns.
 std::vector<Port> PortPlanner::PortsOf(const std::string& owner_id) {
   PortFilter filter = driver_->FilterOf(owner_id);
   filter.project_id = defaults_.project;

@@ -175,7 +175,8 @@ SubnetPool SubnetPoolOf(const json& value, const Path& path) {
       .family = object.Number("ip_version", 4, kSix) == kSix ? IpFamily::kIpv6 : IpFamily::kIpv4};
 }
 
-/// Fields that SecurityRule lacks make a rule equal to none: an unknown protocol stands for them.
+/// A rule with fields that SecurityRule lacks must equal no wanted rule. So its protocol becomes
+/// one that no wanted rule has.
 ListedRule SecurityRuleOf(const json& value, const Path& path) {
   constexpr int64_t kMostPort = 65535;
   const AnswerObject object(value, path);

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMostItems = 64;
 /// Neutron's own limit for a tag.
 constexpr size_t kMostTag = 255;
-/// A namespace's UID may stand behind it.
+/// Leaves room for a namespace's UID, which may follow the mark in a tag.
 constexpr size_t kLongestMark = 200;
 constexpr uint32_t kLongestOrphanInterval = 86'400;
 

@@ -159,7 +159,7 @@ void PoolFiller::List() {
   std::vector<ReadyPorts::Listed> found;
   for (const PortFilter& filter : Filters()) {
     for (const Port& port : means_.api.ListPorts(filter)) {
-      // A filter that somebody did not understand must not cost others their ports.
+      // A server may ignore a filter that it does not know, and list ports of others.
       const bool is_free = PortPools::IsFree(means_.driver, means_.defaults, port);
       if (!is_free) continue;
       if (hooks_.is_held(port.id)) {
