@@ -38,6 +38,15 @@ std::vector<AttachmentRecord> OldestFirst(const AttachmentStore& attachments) {
   return records;
 }
 
+/// The addresses that have chains.
+std::set<IpAddress> AddressesOf(const binding::Filter& filter) {
+  std::set<IpAddress> addresses;
+  for (const auto* chains : {&filter.senders, &filter.receivers}) {
+    for (const auto& [address, chain] : *chains) addresses.insert(address);
+  }
+  return addresses;
+}
+
 /// Removes the rules of a configuration that wanted policies. An agent that may not do so answers
 /// calls and health nevertheless.
 void RemoveRules() {
@@ -172,7 +181,10 @@ bool NodePolicies::AwaitEffect(const AttachmentRecord& record, const Deadline& d
   const uint64_t change = wanted_;
   const std::stop_source never;
   const auto is_in_effect = [&]() KURYR_TSA(requires_capability(mutex_)) {
-    return applied_ >= change && HasLabelsOf(record);
+    // Where no pods are watched, no policy selects one.
+    const auto told =
+        watched_ < Watched::kPods ? std::optional(change) : addresses_.FirstEventOf(record);
+    return told && ((applied_ >= change && applied_ >= *told) || IsFree(record));
   };
   changed_.wait_until(mutex_, never.get_token(), deadline.at,
                       [&]() KURYR_TSA(requires_capability(mutex_)) {
@@ -197,11 +209,13 @@ bool NodePolicies::IsNamed(const AttachmentRecord& record) const {
                              });
 }
 
-/// Where no pods are watched, no policy selects one.
-bool NodePolicies::HasLabelsOf(const AttachmentRecord& record) const {
-  if (watched_ < Watched::kPods) return true;
-  const auto first_event = addresses_.FirstEventOf(record);
-  return first_event && applied_ >= *first_event;
+bool NodePolicies::IsFree(const AttachmentRecord& record) const {
+  // Before the first change, the kernel has what an earlier process left.
+  if (!IsComplete() || applied_ == 0 || IsNamed(record)) return false;
+  return std::ranges::none_of(RoutedAddresses(record),
+                              [&](const IpAddress& address) KURYR_TSA(requires_capability(mutex_)) {
+                                return in_kernel_.contains(address);
+                              });
 }
 
 void NodePolicies::Forget(const AttachmentKey& key) {
@@ -254,6 +268,8 @@ void NodePolicies::Apply() {
   bool is_distrusted = false;
   {
     const MutexLock lock(mutex_);
+    // More may be watched since Run looked.
+    if (!IsComplete()) return;
     const LocalPods pods = addresses_.Local();
     wanted = FilterOf(policies_, pods);
     if (policies_.policies().empty()) {
@@ -261,6 +277,7 @@ void NodePolicies::Apply() {
     } else {
       closed_.CloseIn(wanted, pods);
     }
+    in_kernel_.merge(AddressesOf(wanted));
     changed = sets_.TakeChanged();
     change = wanted_;
     is_distrusted = std::exchange(is_distrusted_, false);
@@ -277,6 +294,7 @@ void NodePolicies::Apply() {
   filter_.Apply(wanted, addresses_of, changed);
   const MutexLock lock(mutex_);
   applied_ = change;
+  in_kernel_ = AddressesOf(wanted);
   failure_.clear();
   watch_failure_.clear();
   changed_.notify_all();

@@ -72,8 +72,10 @@ class NodePolicies : public watcher::EventConsumer {
   bool AwaitEffect(const AttachmentRecord& record, const Deadline& deadline) EXCLUDES(mutex_);
   /// Whether policies select the record's pod, or name it as a peer.
   [[nodiscard]] bool IsNamed(const AttachmentRecord& record) const REQUIRES(mutex_);
+  /// Whether the record's pod needs no change of the kernel: no policy names it, and the kernel's
+  /// filter, before and after the change at work, has nothing for its addresses.
+  [[nodiscard]] bool IsFree(const AttachmentRecord& record) const REQUIRES(mutex_);
   void Take(const PodAddresses::Uids& changed) REQUIRES(mutex_);
-  [[nodiscard]] bool HasLabelsOf(const AttachmentRecord& record) const REQUIRES(mutex_);
   void Watch(Watched what) REQUIRES(mutex_);
   void WatchWhatPoliciesName() REQUIRES(mutex_);
   void OnListed(Watched what) EXCLUDES(mutex_);
@@ -97,11 +99,12 @@ class NodePolicies : public watcher::EventConsumer {
   SetAddresses sets_ GUARDED_BY(mutex_);
   PodAddresses addresses_ GUARDED_BY(mutex_);
   ClosedAddresses closed_ GUARDED_BY(mutex_);
-  bool is_distrusted_ GUARDED_BY(mutex_) = false;  ///< the kernel's table may have changed
-  uint64_t wanted_ GUARDED_BY(mutex_) = 0;         ///< changes so far
-  uint64_t applied_ GUARDED_BY(mutex_) = 0;        ///< that the kernel has
-  std::string failure_ GUARDED_BY(mutex_);         ///< of the last try; empty: none
-  std::string watch_failure_ GUARDED_BY(mutex_);   ///< since the last list or change; empty: none
+  bool is_distrusted_ GUARDED_BY(mutex_) = false;     ///< the kernel's table may have changed
+  uint64_t wanted_ GUARDED_BY(mutex_) = 0;            ///< changes so far
+  uint64_t applied_ GUARDED_BY(mutex_) = 0;           ///< that the kernel has
+  std::set<IpAddress> in_kernel_ GUARDED_BY(mutex_);  ///< at most these have chains there
+  std::string failure_ GUARDED_BY(mutex_);            ///< of the last try; empty: none
+  std::string watch_failure_ GUARDED_BY(mutex_);  ///< since the last list or change; empty: none
   uint64_t failures_ GUARDED_BY(mutex_) = 0;
 
   binding::PodFilter filter_;  ///< the thread has it alone

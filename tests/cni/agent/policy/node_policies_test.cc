@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <string>
 #include <utility>
 
 #include "binding/netlink/nft_events.h"
@@ -33,17 +34,27 @@ class NodePoliciesTest : public AgentTest {
     StartAgentWith("[node_network]\nenabled = true\n[cni_daemon]\nvif_annotation_timeout = 5\n", "",
                    watches);
   }
-  /// All pods of the namespace receive nothing.
-  void Deny() {
+  /// The chosen pods of the namespace receive nothing.
+  void Deny(const json& pods = json::object()) {
     api_->Create({{"apiVersion", "networking.k8s.io/v1"},
                   {"kind", "NetworkPolicy"},
                   {"metadata", {{"name", "deny"}, {"namespace", "default"}}},
-                  {"spec", {{"podSelector", json::object()}}}});
+                  {"spec", {{"podSelector", pods}}}});
   }
   TestPod Plug(const std::string& name) {
     TestPod pod = RoutedPod(name);
     EXPECT_EQ(Run("ADD", pod).status, 0);
     return pod;
+  }
+  /// Nobody but its owner changes such a table, which ends with him.
+  static std::unique_ptr<Process> OwnTable() {
+    auto owner = std::make_unique<Process>(Command{
+        .argv = {"sh", "-c",
+                 "(echo 'add table inet kuryr-policy { flags owner; }'; sleep 60) | nft -i"},
+        .input = {},
+        .env = {}});
+    WaitForTable("flags owner", true);
+    return owner;
   }
   static std::string Table() {
     return RunProgram({.argv = {"nft", "list", "table", "inet", binding::kPolicyTable}}).out;
@@ -161,14 +172,7 @@ TEST_F(NodePoliciesTest, StaticPodHasThePoliciesOfItsMirror) {
 TEST_F(NodePoliciesTest, RefusalOfTheKernelIsToldAndTriedAgain) {
   Deny();
   StartEnforcing();
-  // Nobody but its owner changes such a table, which ends with him.
-  std::optional<Process> owner(
-      std::in_place,
-      Command{.argv = {"sh", "-c",
-                       "(echo 'add table inet kuryr-policy { flags owner; }'; sleep 60) | nft -i"},
-              .input = {},
-              .env = {}});
-  WaitForTable("flags owner", true);
+  auto owner = OwnTable();
   const TestPod pod = RoutedPod("a");
 
   const json error = json::parse(Run("ADD", pod).out);
@@ -183,6 +187,20 @@ TEST_F(NodePoliciesTest, RefusalOfTheKernelIsToldAndTriedAgain) {
   EXPECT_EQ(Run("ADD", pod).status, 0);
   EXPECT_THAT(Table(), HasSubstr(pod.ip + " : jump"));
   EXPECT_THAT(Metrics(), HasSubstr("kuryr_daemon_policies_in_effect 1\n"));
+}
+
+TEST_F(NodePoliciesTest, PodThatNoPolicyNamesWaitsForNoChangeOfOthersRules) {
+  Deny({{"matchLabels", {{"app", "db"}}}});
+  StartEnforcing();
+  Plug("a");
+  const auto owner = OwnTable();
+  const TestPod named = RoutedPod("b");
+  api_->Patch("pods", "default", "b", {{"metadata", {{"labels", {{"app", "db"}}}}}});
+  EXPECT_EQ(json::parse(Run("ADD", named).out)["code"], 11);
+
+  Plug("c");
+
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_daemon_policies_in_effect 0\n"));
 }
 
 TEST_F(NodePoliciesTest, AddSaysWhyPoliciesAreNotKnown) {
