@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "base/names.h"
 #include "service/completion.h"
 
@@ -56,32 +57,33 @@ CompletionWords WordsOf(const CLI::App& app) {
   return words;
 }
 
-std::vector<std::string> NamesIn(const CompletionWords& words, bool is_option) {
+/// The names that the user may have meant: commands, or options of the program and the command.
+std::vector<std::string> NamesIn(const CLI::App& app, bool is_option) {
   std::vector<std::string> names;
   if (!is_option) {
-    for (const CompletionWords& command : words.commands) names.push_back(command.name);
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
     return names;
   }
-  for (const auto& option : words.options)
-    names.insert(names.end(), option.names.begin(), option.names.end());
-  for (const CompletionWords& command : words.commands) {
-    const std::vector<std::string> more = NamesIn(command, is_option);
-    names.insert(names.end(), more.begin(), more.end());
-  }
+  const auto add = [&](const CLI::App& of) {
+    for (const auto& option : WordsOf(of).options)
+      names.insert(names.end(), option.names.begin(), option.names.end());
+  };
+  add(app);
+  for (const CLI::App* command : app.get_subcommands()) add(*command);
   return names;
 }
 
-/// "no command statsu; did you mean status?"
+/// "there is no command statsu; did you mean status?"
 std::string Unexpected(const CLI::App& app, const std::string& word) {
+  const auto commands = app.get_subcommands();
   const bool is_option = word.starts_with("-");
-  const bool is_command = !is_option && app.get_subcommands().empty();
-  const std::string nearest = NearestName(word, NamesIn(WordsOf(app), is_option));
-  return std::string("there is no ") +
-         (is_option    ? "option "
-          : is_command ? "command "
-                       : "argument ") +
-         word +
-         (nearest.empty() || !(is_option || is_command) ? "" : "; did you mean " + nearest + "?");
+  const bool is_known_kind = is_option || commands.empty();
+  const std::string nearest = is_known_kind ? NearestName(word, NamesIn(app, is_option)) : "";
+  return (commands.empty() ? "there is no " : commands.front()->get_name() + " takes no ") +
+         (is_option          ? "option "
+          : commands.empty() ? "command "
+                             : "argument ") +
+         word + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
 EarlyEnd Misuse(const CLI::App& app, const std::string& what) {
@@ -109,6 +111,16 @@ CommandLineOption& CommandLineOption::AllowAnyNumber() {
 
 CommandLineOption& CommandLineOption::AllowOnly(const std::vector<std::string>& values) {
   option_->check(CLI::IsMember(values))->option_text(CLI::detail::join(values, "|"));
+  return *this;
+}
+
+CommandLineOption& CommandLineOption::AllowPod() {
+  option_->check([](const std::string& text) {
+    const size_t slash = text.find('/');
+    const bool is_pod = slash != std::string::npos && IsDnsName(text.substr(0, slash)) &&
+                        IsDnsName(text.substr(slash + 1));
+    return is_pod ? "" : "\"" + Printable(text, 300) + "\" names no pod; expected NAMESPACE/NAME";
+  });
   return *this;
 }
 
@@ -143,6 +155,7 @@ void CommandLine::AddOutput(bool& as_json) {
 CommandLine CommandLine::AddCommand(const std::string& name, const std::string& about) {
   CLI::App* command = app_->add_subcommand(name, about);
   command->fallthrough();
+  command->footer("");  // the program's examples are of all commands
   return CommandLine(command);
 }
 

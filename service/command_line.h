@@ -31,6 +31,8 @@ class CommandLineOption {
   /// Takes none, one or several values at once.
   CommandLineOption& AllowAnyNumber();
   CommandLineOption& AllowOnly(const std::vector<std::string>& values);
+  /// Refuses what is no pod's NAMESPACE/NAME.
+  CommandLineOption& AllowPod();
 
  private:
   CLI::Option* option_;

@@ -12,7 +12,7 @@ DaemonLine::DaemonLine(const About& about)
   Add("--debug", options_.debug, "Log every step");
   Add("--strict", options_.strict, "Refuse sections and options that no program reads");
   status_.AddOutput(status_options_.as_json);
-  status_.Add("POD", status_options_.pod, "NAMESPACE/NAME: " + about.pod);
+  status_.Add("POD", status_options_.pod, "NAMESPACE/NAME: " + about.pod).AllowPod();
   health_
       .Add("QUESTION", question_,
            "alive: if not, only a restart helps (default); ready: " + about.ready)

@@ -48,25 +48,16 @@ void TakeServiceAccount(const ConfigFiles& files, ApiConfig& api) {
   if (!files.Find(kKubernetes, "ssl_client_crt_file").set()) take("token_file", "token", api.token);
 }
 
-/// Reads a kubeconfig. An identity in kuryr.conf replaces the kubeconfig's whole user.
-ApiConfig ReadKubeconfig(const Option& kubeconfig, const ConfigFiles& files) {
-  const bool has_identity = files.Find(kKubernetes, "token_file").set() ||
-                            files.Find(kKubernetes, "ssl_client_crt_file").set();
-  try {
-    return has_identity ? LoadKubeconfigCluster(*kubeconfig.value)
-                        : LoadKubeconfig(*kubeconfig.value);
-  } catch (const ParseError& e) {
-    Refuse(kubeconfig.where, e.what());
-  }
-}
-
 /// The API server's address, by kuryr.conf and the environment.
 struct Places {
   Option root;
   Option kubeconfig;
+  bool is_of_user = false;  ///< the kubeconfig's identity counts, whatever kuryr.conf has
 };
 
 Places FindPlaces(const ConfigFiles& files, const GetEnv& getenv) {
+  const Option asked = Variable(getenv, kKubeconfigOption);
+  if (asked.set()) return {.root = {}, .kubeconfig = asked, .is_of_user = true};
   Places places{.root = files.Find(kKubernetes, "api_root"),
                 .kubeconfig = files.Find(kKubernetes, "kubeconfig")};
   if (places.root.set() || places.kubeconfig.set()) return places;
@@ -75,10 +66,23 @@ Places FindPlaces(const ConfigFiles& files, const GetEnv& getenv) {
   return places;
 }
 
+/// Reads a kubeconfig. An identity in kuryr.conf replaces the kubeconfig's whole user.
+ApiConfig ReadKubeconfig(const Places& places, const ConfigFiles& files) {
+  const bool has_identity =
+      !places.is_of_user && (files.Find(kKubernetes, "token_file").set() ||
+                             files.Find(kKubernetes, "ssl_client_crt_file").set());
+  try {
+    return has_identity ? LoadKubeconfigCluster(*places.kubeconfig.value)
+                        : LoadKubeconfig(*places.kubeconfig.value);
+  } catch (const ParseError& e) {
+    Refuse(places.kubeconfig.where, e.what());
+  }
+}
+
 /// Takes the server, and the identity that comes from elsewhere than kuryr.conf.
 void TakeServer(const ConfigFiles& files, const Places& places, ApiOptions& options) {
   if (places.kubeconfig.set()) {
-    options.api = ReadKubeconfig(places.kubeconfig, files);
+    options.api = ReadKubeconfig(places, files);
     if (!options.api.verify_server)
       options.unverified_by = places.kubeconfig.where + " " + *places.kubeconfig.value;
   } else {
@@ -93,9 +97,7 @@ void TakeServer(const ConfigFiles& files, const Places& places, ApiOptions& opti
   }
 }
 
-ApiOptions ReadAt(const ConfigFiles& files, const Places& places) {
-  ApiOptions options;
-  TakeServer(files, places, options);
+void TakeIdentity(const ConfigFiles& files, ApiOptions& options) {
   ApiConfig& api = options.api;
   TakePem(files.Find(kKubernetes, "token_file"), api.token);
   TakePem(files.Find(kKubernetes, "ssl_ca_crt_file"), api.ca);
@@ -106,6 +108,13 @@ ApiOptions ReadAt(const ConfigFiles& files, const Places& places) {
   const Option verify = files.Find(kKubernetes, "ssl_verify_server_crt");
   Take(verify, api.verify_server);
   if (verify.value) options.unverified_by = api.verify_server ? "" : verify.where;
+}
+
+ApiOptions ReadAt(const ConfigFiles& files, const Places& places) {
+  ApiOptions options;
+  TakeServer(files, places, options);
+  if (!places.is_of_user) TakeIdentity(files, options);
+  ApiConfig& api = options.api;
   Take(files.Find(kKubernetes, "watch_retry_timeout"), api.retry_timeout, 3600);
   Take(files.Find(kKubernetes, "watch_connection_timeout"), api.connect_timeout, 3600);
   Take(files.Find(kKubernetes, "watch_read_timeout"), api.read_timeout, 3600);

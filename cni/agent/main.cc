@@ -140,15 +140,16 @@ int main(int argc, char** argv) {
       "remove-node-network", "Undo what [node_network] made on this node, where no agent runs");
   service::CommandLine policy =
       line.AddCommand("policy", "Show what this node enforces of the policies of one of its pods");
-  std::string pod;
-  policy.Add("POD", pod, "NAMESPACE/NAME").Require();
+  service::StatusOptions asked;
+  policy.Add("POD", asked.pod, "NAMESPACE/NAME").Require().AllowPod();
+  policy.AddOutput(asked.as_json);
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
     const service::CommonOptions& options = line.options();
     const auto socket = [&] { return StatusSocketOf(LoadAgentSocket(options.config_files)); };
     if (const auto* wanted = line.status()) return PrintStatus(socket(), *wanted);
     if (const auto* question = line.health()) return PrintHealth(socket(), *question);
-    if (policy.IsGiven()) return PrintPolicies(socket(), pod);
+    if (policy.IsGiven()) return PrintPolicies(socket(), asked);
     if (removal.IsGiven()) {
       RemoveNodeNetwork(options);
       return 0;

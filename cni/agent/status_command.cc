@@ -190,9 +190,13 @@ int PrintHealth(const std::string& socket, const std::string& wanted) {
   return reply.status == 0 ? 0 : 1;
 }
 
-int PrintPolicies(const std::string& socket, const std::string& pod) {
-  const AgentReply reply = QueryAgent(socket, "policy", pod, 20s);
-  std::printf("%s\n", reply.out.c_str());
+int PrintPolicies(const std::string& socket, const service::StatusOptions& asked) {
+  const AgentReply reply = QueryAgent(socket, "policy", asked.pod, 20s);
+  if (asked.as_json) {
+    service::PrintJson({{"pod", asked.pod}, {"in_effect", reply.status == 0}, {"text", reply.out}});
+  } else {
+    std::printf("%s\n", reply.out.c_str());
+  }
   return reply.status == 0 ? 0 : 1;
 }
 

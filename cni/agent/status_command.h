@@ -18,6 +18,6 @@ namespace kuryr::cni {
 
 /// `kuryr-daemon policy`: writes to stdout what the node has of the policies of a pod. The exit
 /// status: 1 when that is not in effect, or no such pod is there.
-[[nodiscard]] int PrintPolicies(const std::string& socket, const std::string& pod);
+[[nodiscard]] int PrintPolicies(const std::string& socket, const service::StatusOptions& asked);
 
 }  // namespace kuryr::cni

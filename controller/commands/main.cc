@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include "service/health_port.h"
 #include "service/notify.h"
 #include "service/stop_signals.h"
+#include "watcher/api_options.h"
 #include "watcher/credentials.h"
 
 namespace {
@@ -39,22 +41,30 @@ constexpr const char* kAbout =
     "their\n"
     "addresses. kuryr-daemon and kuryr-cni make them true on the nodes.\n";
 
-Config ReadConfig(const kuryr::ConfigFiles& files) {
-  Config config =
-      kuryr::controller::LoadConfig(files, [](const char* name) { return std::getenv(name); });
+/// What the user says beside the options of all daemons.
+struct ControllerOptions {
+  service::CommonOptions common;
+  std::string kubeconfig;
+};
+
+Config ReadConfig(const kuryr::ConfigFiles& files, const std::string& kubeconfig) {
+  Config config = kuryr::controller::LoadConfig(files, [&](const char* name) {
+    const bool is_option = name == std::string_view(kuryr::watcher::kKubeconfigOption);
+    return is_option && !kubeconfig.empty() ? kubeconfig.c_str() : std::getenv(name);
+  });
   kuryr::watcher::WarnOfInsecureApi(config.api.api, config.api.unverified_by);
   return config;
 }
 
-Config ReadConfig(const std::vector<std::string>& files) {
-  return ReadConfig(kuryr::ConfigFiles(files));
+Config ReadConfig(const ControllerOptions& options) {
+  return ReadConfig(kuryr::ConfigFiles(options.common.config_files), options.kubeconfig);
 }
 
-Config ReadServiceConfig(const service::CommonOptions& options) {
-  const kuryr::ConfigFiles files(options.config_files);
-  Config config = ReadConfig(files);
-  service::SetUpLog(options, config.program);
-  service::WarnOfUnknownOptions(files, options.strict);
+Config ReadServiceConfig(const ControllerOptions& options) {
+  const kuryr::ConfigFiles files(options.common.config_files);
+  Config config = ReadConfig(files, options.kubeconfig);
+  service::SetUpLog(options.common, config.program);
+  service::WarnOfUnknownOptions(files, options.common.strict);
   config.backend->Warn();
   return config;
 }
@@ -88,10 +98,10 @@ struct AdoptOrder {
   std::string from;
 };
 
-int Adopt(const std::vector<std::string>& files, const AdoptOrder& order) {
+int Adopt(const ControllerOptions& options, const AdoptOrder& order) {
   if (order.is_dry_run && order.from.empty())
-    return PrintAdoption(ReadConfig(files), order.as_json);
-  if (!order.is_dry_run && !order.from.empty()) return MovePlans(ReadConfig(files), order.from);
+    return PrintAdoption(ReadConfig(options), order.as_json);
+  if (!order.is_dry_run && !order.from.empty()) return MovePlans(ReadConfig(options), order.from);
   throw std::runtime_error("adopt needs --dry-run or --from podstate, one of them");
 }
 
@@ -111,6 +121,9 @@ int main(int argc, char** argv) {
        .status = "Show what is planned, awaited and failing, and why, as the API server knows it",
        .pod = "this one's plan, and what is next",
        .ready = "it leads, or could at once"});
+  std::string kubeconfig;
+  line.Add("--kubeconfig FILE", kubeconfig,
+           "Ask the API server of this kubeconfig, as its user, in place of kuryr.conf's");
   bool remove = false;
   bool force = false;
   service::CommandLine orphans = line.AddCommand(
@@ -135,16 +148,17 @@ int main(int argc, char** argv) {
   const service::CommandLine trace = AddTraceCommand(line, traced);
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
-    const std::vector<std::string>& files = line.options().config_files;
+    const ControllerOptions options{.common = line.options(), .kubeconfig = kubeconfig};
     if (const auto* question = line.health())
-      return service::PrintHealth(ReadProgramOptions(kuryr::ConfigFiles(files)), *question);
-    if (const auto* wanted = line.status()) return PrintStatus(ReadConfig(files), *wanted);
+      return service::PrintHealth(
+          ReadProgramOptions(kuryr::ConfigFiles(options.common.config_files)), *question);
+    if (const auto* wanted = line.status()) return PrintStatus(ReadConfig(options), *wanted);
     if (orphans.IsGiven())
-      return PrintOrphans(ReadConfig(files), {ActOf(remove, force), orphans_as_json});
-    if (policy.IsGiven()) return PrintPolicies(ReadConfig(files), asked);
-    if (trace.IsGiven()) return PrintTrace(ReadConfig(files), traced);
-    if (adopt.IsGiven()) return Adopt(files, adoption);
-    Run(ReadServiceConfig(line.options()));
+      return PrintOrphans(ReadConfig(options), {ActOf(remove, force), orphans_as_json});
+    if (policy.IsGiven()) return PrintPolicies(ReadConfig(options), asked);
+    if (trace.IsGiven()) return PrintTrace(ReadConfig(options), traced);
+    if (adopt.IsGiven()) return Adopt(options, adoption);
+    Run(ReadServiceConfig(options));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-controller: %s\n", e.what());

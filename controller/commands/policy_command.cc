@@ -1,6 +1,5 @@
 #include "controller/commands/policy_command.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -17,12 +16,13 @@
 #include "controller/backends/backend_factory.h"
 #include "controller/cluster/network_attachments.h"
 #include "controller/commands/asked_port.h"
-#include "controller/commands/pod_key.h"
+#include "controller/commands/policy_report.h"
 #include "controller/commands/survey.h"
 #include "controller/owners/pod_facts.h"
 #include "policy/policy_compiler.h"
 #include "policy/policy_pod.h"
 #include "policy/policy_verdicts.h"
+#include "service/table.h"
 #include "watcher/api_error.h"
 #include "watcher/list_pages.h"
 
@@ -32,14 +32,7 @@ namespace {
 using nlohmann::json;
 using watcher::WatchEvent;
 
-constexpr size_t kMostRuleText = 1000;
-
-/// A pod that the command is asked for.
-struct AskedPod {
-  std::string name;  ///< NAMESPACE/NAME
-  std::string uid;   ///< empty: no policy selects it
-  std::vector<IpAddress> addresses;
-};
+constexpr size_t kMostGapText = 1000;
 
 AskedPod AskedPodOf(const WatchEvent& event) {
   AskedPod pod{.name = KeyOf(event.name_space, event.name)};
@@ -82,8 +75,8 @@ class Listing {
   }
 
   [[nodiscard]] const policy::PolicyVerdicts& verdicts() const noexcept { return verdicts_; }
-  /// Whether an object could not be read, as stdout says.
-  [[nodiscard]] bool has_gap() const noexcept { return has_gap_; }
+  /// Why objects could not be read.
+  [[nodiscard]] const std::vector<std::string>& gaps() const noexcept { return gaps_; }
   [[nodiscard]] const AskedPod& Find(const std::string& name) const {
     const auto pod = pods_.find(name);
     if (pod == pods_.end()) throw std::runtime_error("there is no pod " + name);
@@ -95,9 +88,7 @@ class Listing {
             const std::function<void(const WatchEvent& event)>& take) {
     watcher::ForEachListed(survey.client(), path,
                            {.item = take, .bad_item = [this](const std::string& problem) {
-                              has_gap_ = true;
-                              std::printf("an object cannot be read: %s\n",
-                                          Printable(problem, kMostRuleText).c_str());
+                              gaps_.push_back(Printable(problem, kMostGapText));
                             }});
   }
 
@@ -121,8 +112,9 @@ class Listing {
     std::optional<std::string> network;
     try {
       network = NetworkNamedBy(*event.object);
-    } catch (const ParseError&) {
-      has_gap_ = true;
+    } catch (const ParseError& e) {
+      gaps_.push_back(KeyOf(event.name_space, event.name) + ": " +
+                      Printable(e.what(), kMostGapText));
     }
     verdicts_.Apply(compiler_.SetDefinition(KeyOf(event.name_space, event.name), network));
   }
@@ -138,188 +130,84 @@ class Listing {
   policy::PolicyCompiler compiler_;
   policy::PolicyVerdicts verdicts_;
   std::map<std::string, AskedPod> pods_;
-  bool has_gap_ = false;
+  std::vector<std::string> gaps_;
 };
 
-const char* WordOf(policy::TrafficDirection direction) {
-  return direction == policy::TrafficDirection::kIngress ? "ingress" : "egress";
-}
+/// What the command has found out, as text or as JSON.
+class Answer {
+ public:
+  explicit Answer(bool as_json) : as_json_(as_json) {}
 
-std::string Listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
-  return text;
-}
-
-/// The additional networks on which policies isolate the pod.
-std::set<std::string> NetworksOf(const policy::PolicyVerdicts& verdicts, const AskedPod& pod) {
-  std::set<std::string> networks;
-  for (const auto& [name, policy] : verdicts.policies()) {
-    if (!policy.networks) continue;
-    for (const std::string& network : *policy.networks) {
-      if (verdicts.IsIn(pod.uid, policy.subject, network)) networks.insert(network);
-    }
+  void Set(const char* key, json value) { object_[key] = std::move(value); }
+  void Say(const std::string& line) {
+    if (!as_json_) std::fputs(line.c_str(), stdout);
   }
-  return networks;
-}
-
-bool Selects(const policy::PolicyVerdicts& verdicts, const policy::CompiledPolicy& policy,
-             const AskedPod& pod) {
-  if (!policy.networks) return verdicts.IsIn(pod.uid, policy.subject);
-  return std::any_of(
-      policy.networks->begin(), policy.networks->end(),
-      [&](const std::string& network) { return verdicts.IsIn(pod.uid, policy.subject, network); });
-}
-
-/// Policies that select the pod, of those that are not understood. Returns whether there are any.
-bool PrintErrors(const policy::PolicyVerdicts& verdicts, const AskedPod& pod) {
-  bool has_any = false;
-  for (const auto& [name, error] : verdicts.errors()) {
-    if (!Selects(verdicts, verdicts.policies().at(name), pod)) continue;
-    has_any = true;
-    std::printf("%s is not understood, and allows less than it says: %s\n", name.c_str(),
-                Printable(error, kMostRuleText).c_str());
+  /// Returns `status`.
+  [[nodiscard]] int Print(int status) const {
+    if (as_json_) service::PrintJson(object_);
+    return status;
   }
-  return has_any;
-}
 
-/// The rules of admins on the pod, in the order in which they are asked.
-void PrintAdmins(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
-                 policy::PolicyTier tier, policy::TrafficDirection direction) {
-  for (const std::string& name : verdicts.OrderOf(tier)) {
-    for (const policy::PolicyRule& rule : verdicts.policies().at(name).rules) {
-      if (rule.direction != direction || !verdicts.IsIn(pod.uid, rule.subject)) continue;
-      std::printf("%s: %s %s %s\n", WordOf(direction), name.c_str(), policy::VerbOf(rule.action),
-                  Printable(Readable(rule), kMostRuleText).c_str());
-    }
-  }
-}
-
-/// A question on a pod's interfaces.
-struct Side {
-  policy::TrafficDirection direction = policy::TrafficDirection::kIngress;
-  std::string network;  ///< empty: interface eth0
+ private:
+  const bool as_json_;
+  json object_ = json::object();
 };
 
-std::vector<std::string> IsolatingOn(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
-                                     const Side& side) {
-  std::vector<std::string> isolating;
-  for (const auto& [name, policy] : verdicts.policies()) {
-    if (policy::Isolates(policy, side.direction) &&
-        verdicts.IsIn(pod.uid, policy.subject, side.network))
-      isolating.push_back(name);
-  }
-  return isolating;
-}
-
-void PrintRules(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
-                const std::string& name, const Side& side) {
-  bool allows = false;
-  for (const policy::PolicyRule& rule : verdicts.policies().at(name).rules) {
-    if (rule.direction != side.direction || !verdicts.IsIn(pod.uid, rule.subject, side.network))
-      continue;
-    allows = true;
-    std::printf("  %s allows %s\n", name.c_str(), Printable(Readable(rule), kMostRuleText).c_str());
-  }
-  if (!allows) std::printf("  %s allows nothing\n", name.c_str());
-}
-
-void PrintDirection(const policy::PolicyVerdicts& verdicts, const AskedPod& pod,
-                    policy::TrafficDirection direction) {
-  PrintAdmins(verdicts, pod, policy::PolicyTier::kAdmin, direction);
-  const Side side = {.direction = direction};
-  const std::vector<std::string> isolating = IsolatingOn(verdicts, pod, side);
-  if (isolating.empty()) {
-    PrintAdmins(verdicts, pod, policy::PolicyTier::kBaseline, direction);
-    std::printf("%s: no policy isolates the pod, so all %sis allowed\n", WordOf(direction),
-                verdicts.OrderOf(policy::PolicyTier::kBaseline).empty() ? "" : "else ");
-    return;
-  }
-  std::printf("%s: isolated by %s\n", WordOf(direction), Listed(isolating).c_str());
-  for (const std::string& name : isolating) PrintRules(verdicts, pod, name, side);
-}
-
-void PrintNetwork(const policy::PolicyVerdicts& verdicts, const AskedPod& pod, const Side& side) {
-  const std::vector<std::string> isolating = IsolatingOn(verdicts, pod, side);
-  if (isolating.empty()) return;
-  const std::string where =
-      side.network == policy::kAnyNetwork ? "every additional network" : "network " + side.network;
-  std::printf("%s on %s: isolated by %s\n", WordOf(side.direction), where.c_str(),
-              Listed(isolating).c_str());
-  for (const std::string& name : isolating) PrintRules(verdicts, pod, name, side);
-}
-
-int PrintSelection(const policy::PolicyVerdicts& verdicts, const AskedPod& pod) {
+int PrintSelection(const policy::PolicyVerdicts& verdicts, const AskedPod& pod, Answer& answer) {
+  answer.Set("pod", pod.name);
+  answer.Set("selectable", !pod.uid.empty());
   if (pod.uid.empty()) {
-    std::printf("%s is in its node's network, or has ended: no policy selects it\n",
-                pod.name.c_str());
+    answer.Say(pod.name + " is in its node's network, or has ended: no policy selects it\n");
     return 0;
   }
-  PrintDirection(verdicts, pod, policy::TrafficDirection::kIngress);
-  PrintDirection(verdicts, pod, policy::TrafficDirection::kEgress);
-  for (const std::string& network : NetworksOf(verdicts, pod)) {
-    for (const auto direction :
-         {policy::TrafficDirection::kIngress, policy::TrafficDirection::kEgress})
-      PrintNetwork(verdicts, pod, {.direction = direction, .network = network});
+  json sides = json::array();
+  for (const SideReport& side : SidesOf(verdicts, pod)) {
+    answer.Say(TextOf(side));
+    sides.push_back(JsonOf(side));
   }
-  return PrintErrors(verdicts, pod) ? 1 : 0;
-}
-
-void PrintVerdict(const policy::PolicyVerdict& verdict, policy::TrafficDirection direction,
-                  const AskedPod& pod) {
-  std::printf("%s of %s: ", WordOf(direction), pod.name.c_str());
-  if (!verdict.passing.empty()) std::printf("passed on by %s, ", verdict.passing.c_str());
-  if (verdict.rule) {
-    std::printf("%s by %s: %s\n", verdict.is_allowed() ? "allowed" : "denied",
-                verdict.policy.c_str(), Printable(Readable(*verdict.rule), kMostRuleText).c_str());
-  } else if (verdict.isolating.empty()) {
-    std::printf("allowed, as no policy isolates it\n");
-  } else {
-    std::printf("dropped, as no rule allows it of %s\n", Listed(verdict.isolating).c_str());
-  }
-}
-
-/// The addresses that a connection would have: both of one family.
-void SetAddresses(const AskedPod& from, const AskedPod& to, policy::Traffic& traffic) {
-  for (const IpAddress& source : from.addresses) {
-    const auto target =
-        std::find_if(to.addresses.begin(), to.addresses.end(),
-                     [&](const IpAddress& address) { return address.family == source.family; });
-    if (target == to.addresses.end()) continue;
-    traffic.from.address = source;
-    traffic.to.address = *target;
-    return;
-  }
+  const std::vector<ReportedError> errors = ErrorsOf(verdicts, pod);
+  answer.Say(TextOf(errors));
+  answer.Set("sides", sides);
+  answer.Set("not_understood", JsonOf(errors));
+  return errors.empty() ? 0 : service::kUnwell;
 }
 
 int PrintPair(const policy::PolicyVerdicts& verdicts, const AskedPod& from, const AskedPod& to,
-              const AskedPort& port) {
+              const AskedPort& port, Answer& answer) {
+  answer.Set("from", from.name);
+  answer.Set("to", to.name);
   if (from.name == to.name) {
-    std::printf("allowed: a pod always reaches itself\n");
+    answer.Set("allowed", true);
+    answer.Say("allowed: a pod always reaches itself\n");
     return 0;
   }
-  policy::Traffic traffic{.from = {.uid = from.uid, .address = std::nullopt},
-                          .to = {.uid = to.uid, .address = std::nullopt},
-                          .protocol = port.protocol,
-                          .port = port.number};
-  SetAddresses(from, to, traffic);
-  const policy::PolicyVerdict out = verdicts.OnSending(traffic);
-  const policy::PolicyVerdict in = verdicts.OnReceiving(traffic);
-  PrintVerdict(out, policy::TrafficDirection::kEgress, from);
-  PrintVerdict(in, policy::TrafficDirection::kIngress, to);
-  PrintErrors(verdicts, from);
-  PrintErrors(verdicts, to);
-  const bool is_allowed = out.is_allowed() && in.is_allowed();
-  std::printf("%s\n", is_allowed ? "allowed" : "dropped");
-  return is_allowed ? 0 : 1;
+  const PairReport pair = PairOf(verdicts, from, to, port);
+  std::vector<ReportedError> errors = ErrorsOf(verdicts, from);
+  const std::vector<ReportedError> more = ErrorsOf(verdicts, to);
+  errors.insert(errors.end(), more.begin(), more.end());
+  answer.Say(TextOf(pair.egress, policy::TrafficDirection::kEgress, from) +
+             TextOf(pair.ingress, policy::TrafficDirection::kIngress, to) + TextOf(errors) +
+             (pair.is_allowed() ? "allowed\n" : "dropped\n"));
+  answer.Set("allowed", pair.is_allowed());
+  answer.Set("egress", JsonOf(pair.egress));
+  answer.Set("ingress", JsonOf(pair.ingress));
+  answer.Set("not_understood", JsonOf(errors));
+  return pair.is_allowed() ? 0 : service::kUnwell;
 }
 
 /// Policies may hold for some pods of a backend alone.
-void PrintNotEnforced(Survey& survey, const std::string& name) {
+void SetNotEnforced(Survey& survey, const std::set<std::string>& names, Answer& answer) {
   const PolicyEnforcer* enforcer = survey.backend().facets().policies;
-  const auto pod = enforcer == nullptr ? std::nullopt : survey.FindPod(PodKey(name));
-  const auto why = pod ? enforcer->WhyNoneHolds(pod->event.uid) : std::nullopt;
-  if (why) std::printf("%s: %s\n", name.c_str(), why->c_str());
+  json list = json::array();
+  for (const std::string& name : names) {
+    if (enforcer == nullptr || name.empty()) continue;
+    const auto pod = survey.FindPod(PodKey(name));
+    const auto why = pod ? enforcer->WhyNoneHolds(pod->event.uid) : std::nullopt;
+    if (!why) continue;
+    answer.Say(name + ": " + *why + "\n");
+    list.push_back({{"pod", name}, {"why", *why}});
+  }
+  answer.Set("not_enforced", list);
 }
 
 }  // namespace
@@ -327,17 +215,16 @@ void PrintNotEnforced(Survey& survey, const std::string& name) {
 service::CommandLine AddPolicyCommand(service::CommandLine& line, PolicyQuestion& question) {
   service::CommandLine policy = line.AddCommand(
       "policy", "Show which policies select a pod, and whether they let it reach another one");
-  policy.Add("POD", question.pod, "NAMESPACE/NAME").Require();
-  policy.Add("PEER", question.peer, "NAMESPACE/NAME: the pod that it would reach");
-  policy.Add("PORT", question.port, "the peer's port: tcp/80, udp/53 or sctp/9");
+  policy.Add("POD", question.pod, "NAMESPACE/NAME").Require().AllowPod();
+  policy.Add("PEER", question.peer, "NAMESPACE/NAME: the pod that it would reach").AllowPod();
+  policy.Add("PORT", question.port, "The peer's port: tcp/80, udp/53 or sctp/9");
+  policy.AddOutput(question.as_json);
   return policy;
 }
 
 int PrintPolicies(const Config& config, const PolicyQuestion& question) {
-  (void)PodKey(question.pod);
   std::optional<AskedPort> port;
   if (!question.peer.empty()) {
-    (void)PodKey(question.peer);
     if (question.port.empty())
       throw std::runtime_error("a port is missing behind " + question.peer +
                                "; expected tcp/80, udp/53 or sctp/9");
@@ -347,14 +234,20 @@ int PrintPolicies(const Config& config, const PolicyQuestion& question) {
   const BackendNeeds needs = config.backend->needs();
   const Listing listing(survey, {question.pod, question.peer},
                         needs.admin_policies || needs.node_policies);
+  Answer answer(question.as_json);
+  answer.Set("unreadable", listing.gaps());
+  for (const std::string& gap : listing.gaps())
+    answer.Say("an object cannot be read: " + gap + "\n");
   const AskedPod& pod = listing.Find(question.pod);
-  if (survey.backend().facets().policies == nullptr && !needs.node_policies)
-    std::printf("backend %s enforces no NetworkPolicy\n", config.backend->name());
-  PrintNotEnforced(survey, question.pod);
-  if (!question.peer.empty()) PrintNotEnforced(survey, question.peer);
-  const int status = port ? PrintPair(listing.verdicts(), pod, listing.Find(question.peer), *port)
-                          : PrintSelection(listing.verdicts(), pod);
-  return listing.has_gap() ? 1 : status;
+  const bool has_enforcer = survey.backend().facets().policies != nullptr || needs.node_policies;
+  answer.Set("enforced", has_enforcer);
+  if (!has_enforcer)
+    answer.Say(std::string("backend ") + config.backend->name() + " enforces no NetworkPolicy\n");
+  SetNotEnforced(survey, {question.pod, question.peer}, answer);
+  const int status =
+      port ? PrintPair(listing.verdicts(), pod, listing.Find(question.peer), *port, answer)
+           : PrintSelection(listing.verdicts(), pod, answer);
+  return answer.Print(listing.gaps().empty() ? status : service::kUnwell);
 }
 
 }  // namespace kuryr::controller

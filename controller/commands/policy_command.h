@@ -12,6 +12,7 @@ struct PolicyQuestion {
   std::string pod;   ///< NAMESPACE/NAME
   std::string peer;  ///< NAMESPACE/NAME of the pod that it would reach; empty: none is asked for
   std::string port;  ///< of the peer: "tcp/80", "udp/53" or "sctp/9"
+  bool as_json = false;
 };
 
 /// Adds command "policy"; ProgramLine::Parse fills `question`.

@@ -36,8 +36,10 @@ vif::VifBase DefaultVifOf(Survey& survey, const std::string& name) {
 service::CommandLine AddTraceCommand(service::CommandLine& line, TraceQuestion& question) {
   service::CommandLine trace =
       line.AddCommand("trace", "Ask ovn-trace whether OVN takes a packet from one pod to another");
-  trace.Add("POD", question.from, "NAMESPACE/NAME of the pod that sends").Require();
-  trace.Add("PEER", question.to, "NAMESPACE/NAME of the pod that it would reach").Require();
+  trace.Add("POD", question.from, "NAMESPACE/NAME of the pod that sends").Require().AllowPod();
+  trace.Add("PEER", question.to, "NAMESPACE/NAME of the pod that it would reach")
+      .Require()
+      .AllowPod();
   trace.Add("PORT", question.port, "The peer's port: tcp/80, udp/53 or sctp/9 (default: a ping)");
   trace.AddOutput(question.as_json);
   return trace;

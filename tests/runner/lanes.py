@@ -180,6 +180,7 @@ def tasks_of(lane):
                            Task("chart", "format", ("tests/chart",), seconds=10)],
         "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=200, builds=True, anew=("--anew",))],
         "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3),
+                            Task("command lines", "release", ("tests/command_lines",), ("fake API server",), seconds=15),
                             Task("Debian packages", "release", ("tests/debs",), ("programs",), seconds=15)],
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10),
                          Task("failing demo", "demo", ("tests/failing-demo",), seconds=3)],

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -76,10 +77,31 @@ TEST_F(CommandLineTest, EachMisuseEndsWith2) {
   }
 }
 
+TEST_F(CommandLineTest, RefusesWhatIsNoPod) {
+  std::string pod;
+  for (const char* word : {"a/b", "a.b/c-d", "a", "a/", "/b", "a/b/c", "A/b"}) {
+    ProgramLine line("prog", "prog does things.\n");
+    line.AddCommand("status", "Show all").Add("POD", pod, "A pod").AllowPod();
+    const std::array words = {"prog", "status", word};
+    const auto end = line.Parse(words.size(), words.data());
+    if (word == std::string("a/b") || word == std::string("a.b/c-d")) {
+      EXPECT_FALSE(end) << end->text;
+      continue;
+    }
+    ASSERT_TRUE(end) << word;
+    EXPECT_EQ(end->exit_code, kCommandFailed);
+    EXPECT_THAT(end->text,
+                HasSubstr(word + std::string("\" names no pod; expected NAMESPACE/NAME")));
+  }
+}
+
 TEST_F(CommandLineTest, SuggestsWhatMayHaveBeenMeant) {
   EXPECT_THAT(Parse({"statsu"})->text, HasSubstr("no command statsu; did you mean status?"));
   EXPECT_THAT(Parse({"--debgu"})->text, HasSubstr("no option --debgu; did you mean --debug?"));
   EXPECT_THAT(Parse({"help", "statsu"})->text, HasSubstr("did you mean status?"));
+  EXPECT_THAT(Parse({"status", "--jsn"})->text,
+              HasSubstr("status takes no option --jsn; did you mean --json?"));
+  EXPECT_THAT(Parse({"help", "--json"})->text, Not(HasSubstr("did you mean")));
   EXPECT_THAT(Parse({"quite-another"})->text, Not(HasSubstr("did you mean")));
 }
 

@@ -266,6 +266,50 @@ TEST_F(AdminPolicyCommandTest, SaysWhichNodesAClusterNetworkPolicyNames) {
             "egress: no policy isolates the pod, so all else is allowed\n");
 }
 
+TEST_F(PolicyCommandTest, PrintsItsAnswersAsJson) {
+  CreateDbPolicy();
+  CreatePolicy("bad", R"({"podSelector": {}, "ingress": [{"from": [{"serviceSelector": {}}]}]})");
+
+  const json pod = json::parse(Policy({"default/db", "-o", "json"}).out);
+  const ProcessResult dropped = Policy({"default/db", "default/web", "tcp/80", "--output", "json"});
+  const json pair = json::parse(dropped.out);
+
+  EXPECT_EQ(pod.at("pod"), "default/db");
+  EXPECT_EQ(pod.at("enforced"), false);
+  EXPECT_EQ(pod.at("sides").at(0).at("direction"), "ingress");
+  EXPECT_EQ(pod.at("sides").at(0).at("isolated_by"), (json{"default/bad", "default/db"}));
+  EXPECT_EQ(pod.at("sides").at(0).at("rules").at(1),
+            (json{{"policy", "default/db"},
+                  {"verb", "allows"},
+                  {"what", "from ns=default pods=app=web, tcp/5432"}}));
+  EXPECT_EQ(pod.at("sides").at(1).at("isolated_by"), json::array());
+  EXPECT_EQ(pod.at("not_understood").at(0).at("policy"), "default/bad");
+  EXPECT_EQ(dropped.status, 1);
+  EXPECT_EQ(pair.at("allowed"), false);
+  EXPECT_EQ(pair.at("egress").at("allowed"), true);
+  EXPECT_EQ(pair.at("ingress").at("isolated_by"), json{"default/bad"});
+}
+
+TEST_F(PolicyCommandTest, AKubeconfigReplacesTheServerOfKuryrConf) {
+  const std::string kubeconfig = conf_ + ".kubeconfig";
+  const json cluster = {{"name", "k"}, {"cluster", {{"server", api().url()}}}};
+  const json user = {{"name", "u"}, {"user", json::object()}};
+  const json context = {{"name", "c"}, {"context", {{"cluster", "k"}, {"user", "u"}}}};
+  std::ofstream(kubeconfig) << json{{"apiVersion", "v1"},     {"kind", "Config"},
+                                    {"current-context", "c"}, {"clusters", {cluster}},
+                                    {"contexts", {context}},  {"users", {user}}}
+                                   .dump();
+  std::ofstream(conf_) << "[kubernetes]\napi_root = http://127.0.0.1:1\ntoken_file = /nonexistent\n"
+                          "[pool:pods]\ncidr = 10.8.0.0/29\nnamespaces = *\n";
+
+  EXPECT_EQ(Policy({"default/web"}).status, 2);
+  const ProcessResult asked = Policy({"default/web", "--kubeconfig", kubeconfig});
+  EXPECT_EQ(asked.status, 0) << asked.err;
+  EXPECT_THAT(Policy({"default/web", "--kubeconfig", "/nonexistent"}).err,
+              HasSubstr("--kubeconfig: "));
+  std::filesystem::remove(kubeconfig);
+}
+
 TEST_F(PolicyCommandTest, RefusesWhatNamesNoPodOrPort) {
   EXPECT_THAT(Policy({"web"}).err, HasSubstr("\"web\" names no pod; expected NAMESPACE/NAME"));
   EXPECT_THAT(Policy({"default/none"}).err, HasSubstr("there is no pod default/none"));
