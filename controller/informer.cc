@@ -5,17 +5,10 @@
 
 #include "base/log.h"
 #include "controller/owners/writer.h"
+#include "watcher/failure_log.h"
 
 namespace kuryr::controller {
 namespace {
-
-void LogWatchFailure(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& e) {
-    Log(LogLevel::kWarning, "watch failed", {{"error", WithMissingRight(e)}});
-  }
-}
 
 /// As with the roles of an older release: pods that need none of these are planned.
 std::function<void(const std::exception& refusal)> OnForbidden(const WatchedPath& path) {
@@ -40,7 +33,7 @@ Informer::Informer(const Config& config)
                 .tell = [this](const std::string& lane)
                             KURYR_TSA(requires_capability(mutex_)) { Wake({kLane, lane}); },
                 .take_peers = [this] { return kinds_.policies.TakeWork(); }}),
-      watcher_(config.api.api, *this, LogWatchFailure) {
+      watcher_(config.api.api, *this, watcher::LogFailures("watch failed", WithMissingRight)) {
   std::set<std::string> watched;
   for (const KindRow& row : kinds_.rows) {
     pipeline_.Register(row.kind);

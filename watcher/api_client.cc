@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "watcher/api_error.h"
 #include "watcher/api_source.h"
+#include "watcher/connect_failure.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -120,6 +121,11 @@ struct ApiClient::Call {
   const std::string& path;
   std::string body;
   const char* media = nullptr;
+
+  /// "GET /api/v1/pods": a watch's version would make each failure another one.
+  [[nodiscard]] std::string text() const {
+    return std::string(method) + " " + path.substr(0, path.find('?'));
+  }
 };
 
 ApiClient::Peer::Peer(std::shared_ptr<const ApiConfig> said)
@@ -148,12 +154,13 @@ std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
 }
 
 /// Called when no answer, or only part of one, has come.
-void ApiClient::ThrowFailure(int error, bool answered) {
+void ApiClient::ThrowFailure(const Call& call, int error, bool answered) {
   const std::string server = "API server " + peer_->config->api_root;
-  if (guard_.cut()) throw ApiUnavailable(server + ": request cancelled");
+  const std::string request = call.text();
+  if (guard_.cut()) throw ApiUnavailable(server + ": request cancelled", request);
   if (guard_.timed_out()) {
-    throw ApiUnavailable(server +
-                         (answered ? ": answer not finished in time" : ": no answer in time"));
+    throw ApiUnavailable(
+        server + (answered ? ": answer not finished in time" : ": no answer in time"), request);
   }
   switch (static_cast<httplib::Error>(error)) {
     case httplib::Error::SSLConnection: {
@@ -163,21 +170,25 @@ void ApiClient::ThrowFailure(int error, bool answered) {
       }
       const char* reason = ERR_reason_error_string(ERR_peek_error());
       throw ApiUnavailable(server + ": TLS handshake failed: " +
-                           (reason != nullptr ? reason : "connection closed or timed out"));
+                               (reason != nullptr ? reason : "connection closed or timed out"),
+                           request);
     }
     case httplib::Error::Connection:
+      throw ApiUnavailable(
+          server + ": cannot connect: " + WhyNotConnected(peer_->root.host, peer_->root.port),
+          request);
     case httplib::Error::ConnectionTimeout:
-      throw ApiUnavailable(server + ": cannot connect");
+      throw ApiUnavailable(server + ": cannot connect: timed out", request);
     default:
       throw ApiUnavailable(server + ": connection broke off or fell silent (" +
-                           httplib::to_string(static_cast<httplib::Error>(error)) + ")");
+                               httplib::to_string(static_cast<httplib::Error>(error)) + ")",
+                           request);
   }
 }
 
 void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits limits,
                          const Sink& sink) {
-  Reception reception(
-      std::string(call.method) + " " + call.path + " as " + peer_->credentials.Identity(), sink);
+  Reception reception(call.text() + " as " + peer_->credentials.Identity(), sink);
   httplib::Request request;
   request.method = call.method;
   request.path = peer_->root.prefix + call.path;
@@ -221,7 +232,7 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
   const bool fell_silent = reception.answered() && guard_.timed_out() && Clock::now() < end;
   if (fell_silent && !guard_.cut()) return;
   if (!complete || guard_.cut()) {
-    ThrowFailure(static_cast<int>(error), reception.answered());
+    ThrowFailure(call, static_cast<int>(error), reception.answered());
   }
 }
 

@@ -84,7 +84,7 @@ class ApiClient {
   std::string Receive(const Call& call, size_t most);
   nlohmann::json Answer(const Call& call);
   void Exchange(httplib::ClientImpl& client, const Call& call, Limits limits, const Sink& sink);
-  [[noreturn]] void ThrowFailure(int error, bool answered);
+  [[noreturn]] void ThrowFailure(const Call& call, int error, bool answered);
 
   const ApiConfig config_;
   std::unique_ptr<const Peer> peer_;

@@ -39,7 +39,15 @@ class ApiError : public std::runtime_error {
 /// The server gave no answer: it does not listen, or the connection broke or fell silent.
 class ApiUnavailable : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// `request`: "GET /api/v1/pods"
+  explicit ApiUnavailable(const std::string& cause, const std::string& request = "")
+      : std::runtime_error(request.empty() ? cause : cause + " (" + request + ")"), cause_(cause) {}
+
+  /// The message without the request.
+  [[nodiscard]] const std::string& cause() const noexcept { return cause_; }
+
+ private:
+  std::string cause_;
 };
 
 /// The TLS handshake failed, and another try cannot help: unknown authority, wrong name, expired

@@ -16,6 +16,7 @@
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
 #include "watcher/api_error.h"
+#include "watcher/failure_log.h"
 
 namespace kuryr::cni {
 namespace {
@@ -23,30 +24,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSweepTime{60};
-/// After this time without a failure the next one belongs to another outage. Tries are closer.
-constexpr std::chrono::minutes kEndOfOutage{5};
 
 /// A pod that has gone before its runtime knew is no reason to warn.
 LogLevel LevelOf(const CniError& error) {
   return error.code() == ErrorCode::kUnknownContainer ? LogLevel::kInfo : LogLevel::kWarning;
 }
 
-/// Logs `text` and the reason, once for each outage and each reason in a row. Thread-safe.
-watcher::FailureHandler LogFailures(const char* text) {
-  struct Outage {
-    Mutex mutex;
-    std::string last;
-    Clock::time_point seen;
-  };
-  return [text, outage = std::make_shared<Outage>()](const std::exception_ptr& failure) {
-    const std::string why = AsCniError(failure).what();
-    const MutexLock lock(outage->mutex);
-    const bool is_known = why == outage->last && Clock::now() - outage->seen < kEndOfOutage;
-    outage->last = why;
-    outage->seen = Clock::now();
-    if (!is_known) Log(LogLevel::kWarning, text, {{"error", why}});
-  };
-}
+std::string WhatOf(const std::exception& failure) { return failure.what(); }
 
 /// Passes on what the server has answered: the pods' watch tells of a silent one.
 watcher::FailureHandler IfAnswered(watcher::FailureHandler handler) {
@@ -83,7 +67,7 @@ Agent::Agent(const Config& config, int stop_fd)
                        if (config_.repair != RepairMode::kOff) hot_plug_.Wake(upkeep_, key);
                      }}),
       pod_watcher_(config.api, pipeline_,
-                   [this, log = LogFailures("the pods cannot be watched")](
+                   [this, log = watcher::LogFailures("the pods cannot be watched", WhatOf)](
                        const std::exception_ptr& failure) {
                      log(failure);
                      registry_.OnWatchFailure(failure);
@@ -92,11 +76,12 @@ Agent::Agent(const Config& config, int stop_fd)
           config.api,
           {.handler = pipeline_,
            .is_complete = [this](const std::string& key) { return registry_.IsComplete(key); },
-           .on_failure = IfAnswered([this, log = LogFailures("KuryrPorts cannot be read")](
-                                        const std::exception_ptr& failure) {
-             log(failure);
-             registry_.OnPortFailure(failure);
-           })}),
+           .on_failure =
+               IfAnswered([this, log = watcher::LogFailures("KuryrPorts cannot be read", WhatOf)](
+                              const std::exception_ptr& failure) {
+                 log(failure);
+                 registry_.OnPortFailure(failure);
+               })}),
       port_sweep_(node_,
                   {.knows_pods = [this] { return KnowsPods(); },
                    .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},

@@ -1,9 +1,14 @@
 #include "watcher/api_client.h"
 
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <nlohmann/json.hpp>
 
+#include "base/unique_fd.h"
 #include "tests/fake_apiserver/fake_api_server.h"
 #include "watcher/api_error.h"
 
@@ -68,6 +73,45 @@ TEST_F(ApiClientTest, ASinkThatThrowsDoesNotBreakTheNextRequest) {
                std::runtime_error);
 
   EXPECT_EQ(client_.Get(kPod)["metadata"]["name"], "x");
+}
+
+std::string FailureAt(const std::string& api_root) {
+  try {
+    (void)ApiClient(ApiConfig{.api_root = api_root}).Get(std::string(kPod) + "?resourceVersion=7");
+  } catch (const ApiUnavailable& e) {
+    EXPECT_EQ(e.what(), e.cause() + " (GET " + kPod + ")");
+    return e.cause();
+  }
+  return "";
+}
+
+/// A bound port of this host on which nobody listens.
+class UnusedPort {
+ public:
+  UnusedPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const any = reinterpret_cast<sockaddr*>(&address_);
+    socklen_t size = sizeof address_;
+    EXPECT_EQ(::bind(socket_.get(), any, size), 0);
+    EXPECT_EQ(::getsockname(socket_.get(), any, &size), 0);
+  }
+  [[nodiscard]] std::string url() const {
+    return "http://127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
+  }
+
+ private:
+  const UniqueFd socket_;
+  sockaddr_in address_{};
+};
+
+TEST(ApiConnectionTest, AFailureSaysWhyAndWhatWasAsked) {
+  const UnusedPort port;
+  EXPECT_EQ(FailureAt(port.url()),
+            "API server " + port.url() + ": cannot connect: Connection refused");
+  EXPECT_THAT(FailureAt("https://api.kuryr.invalid:6443"),
+              ::testing::StartsWith("API server https://api.kuryr.invalid:6443: cannot connect: "
+                                    "no such host: api.kuryr.invalid ("));
 }
 
 TEST_F(ApiClientTest, AfterStopNothingIsAsked) {

@@ -57,10 +57,17 @@ void RemoveRules() {
   }
 }
 
+std::string WatchFailureOf(const std::exception& failure) {
+  return std::string("policies cannot be watched: ") + failure.what() +
+         " (etc/kubernetes/base/agent/rbac.yaml has the rights)";
+}
+
 }  // namespace
 
 NodePolicies::NodePolicies(const Config& config, const AttachmentStore& attachments)
-    : config_(config), attachments_(attachments) {
+    : config_(config),
+      attachments_(attachments),
+      log_failure_(watcher::LogFailures("the policies may be out of date", WatchFailureOf)) {
   pipeline_.Register(*this);
 }
 
@@ -71,7 +78,7 @@ bool NodePolicies::IsWanted() const noexcept {
 void NodePolicies::Start() {
   if (!IsWanted()) return RemoveRules();
   watcher_.emplace(config_.api, pipeline_,
-                   [this](const std::exception_ptr& failure) { OnFailure(AsCniError(failure)); });
+                   [this](const std::exception_ptr& failure) { OnFailure(failure); });
   watcher_->Start();
   {
     const MutexLock lock(mutex_);
@@ -119,13 +126,10 @@ void NodePolicies::Watch(Watched what) {
 }
 
 /// An ADD that waits for a list says why there is none.
-void NodePolicies::OnFailure(const std::exception& failure) {
-  const std::string text = std::string("policies cannot be watched: ") + failure.what() +
-                           " (etc/kubernetes/base/agent/rbac.yaml has the rights)";
+void NodePolicies::OnFailure(const std::exception_ptr& failure) {
+  log_failure_(failure);
   const MutexLock lock(mutex_);
-  if (watch_failure_ != text)
-    Log(LogLevel::kWarning, "the policies may be out of date", {{"error", text}});
-  watch_failure_ = text;
+  watch_failure_ = WatchFailureOf(AsCniError(failure));
 }
 
 void NodePolicies::OnListed(Watched what) {

@@ -24,6 +24,7 @@
 #include "policy/policy_verdicts.h"
 #include "service/metrics_text.h"
 #include "watcher/event_pipeline.h"
+#include "watcher/failure_log.h"
 #include "watcher/watcher.h"
 
 namespace kuryr::cni {
@@ -79,7 +80,7 @@ class NodePolicies : public watcher::EventConsumer {
   void Watch(Watched what) REQUIRES(mutex_);
   void WatchWhatPoliciesName() REQUIRES(mutex_);
   void OnListed(Watched what) EXCLUDES(mutex_);
-  void OnFailure(const std::exception& failure) EXCLUDES(mutex_);
+  void OnFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
   [[nodiscard]] bool IsComplete() const REQUIRES(mutex_);
   void Wake() REQUIRES(mutex_);
   void Run(const std::stop_token& stop) EXCLUDES(mutex_);
@@ -88,6 +89,7 @@ class NodePolicies : public watcher::EventConsumer {
 
   const Config& config_;
   const AttachmentStore& attachments_;
+  const watcher::FailureHandler log_failure_;
   watcher::EventPipeline pipeline_;
 
   mutable Mutex mutex_;

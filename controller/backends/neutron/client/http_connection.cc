@@ -10,6 +10,7 @@
 #include "controller/backends/neutron/api/neutron_error.h"
 #include "controller/backends/neutron/client/url.h"
 #include "watcher/api_error.h"
+#include "watcher/connect_failure.h"
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -143,10 +144,14 @@ void HttpConnection::ThrowFailure(const HttpRequest& request, int error, bool an
                            (reason != nullptr ? reason : "connection closed or timed out"),
                        none);
   }
-  throw NeutronError(Kind::kUnavailable,
-                     prefix + (WasSent(failure) ? "connection broke off before the answer's end"
-                                                : "cannot connect"),
-                     none);
+  if (WasSent(failure)) {
+    throw NeutronError(Kind::kUnavailable, prefix + "connection broke off before the answer's end",
+                       none);
+  }
+  const std::string why = failure == httplib::Error::ConnectionTimeout
+                              ? "timed out"
+                              : watcher::WhyNotConnected(root_.host, root_.port);
+  throw NeutronError(Kind::kUnavailable, prefix + "cannot connect: " + why, none);
 }
 
 HttpAnswer HttpConnection::Send(const HttpRequest& request) {
