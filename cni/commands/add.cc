@@ -160,7 +160,8 @@ LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
   auto attachment =
       call.node.attachments.Create({request.config.name, request.container_id, request.ifname});
   if (!attachment) {
-    throw CniError(ErrorCode::kTryAgainLater, "another request is at work on this attachment");
+    throw CniError(ErrorCode::kTryAgainLater, "another request is at work on this attachment",
+                   "the runtime repeats this one");
   }
   Rollback empty_record([&] { RemoveEmpty(*attachment); });
   UnplugLeftover(request, call.node, pod, *attachment);

@@ -36,8 +36,10 @@ bool SamePlan(const std::vector<PluggedVif>& plugged, const std::vector<vif::Pod
 void RequireWishes(const Request& request, const binding::Planned& planned) {
   const auto& mac = request.wishes.mac;
   if (mac && planned.mac != *mac) {
-    throw CniError(ErrorCode::kUnsupportedField, "mac " + mac->ToString() + " is asked for",
-                   "the VIF of pod " + request.pod.key() + " has another one");
+    throw CniError(ErrorCode::kUnsupportedField,
+                   "the plan of pod " + request.pod.key() + " has another mac than " +
+                       mac->ToString() + ", which the pod asks for",
+                   "ask the plan's producer for it, or drop it from the pod's annotation");
   }
   const auto& addresses = planned.l3.addresses;
   for (const IpNetwork& ip : request.wishes.ips) {
@@ -45,8 +47,10 @@ void RequireWishes(const Request& request, const binding::Planned& planned) {
         std::any_of(addresses.begin(), addresses.end(),
                     [&](const auto& known) { return known.network.address == ip.address; });
     if (!planned_too) {
-      throw CniError(ErrorCode::kUnsupportedField, "ips " + ip.ToString() + " is asked for",
-                     "the VIF of pod " + request.pod.key() + " has other addresses");
+      throw CniError(ErrorCode::kUnsupportedField,
+                     "the plan of pod " + request.pod.key() + " has other ips than " +
+                         ip.ToString() + ", which the pod asks for",
+                     "ask the plan's producer for it, or drop it from the pod's annotation");
     }
   }
 }

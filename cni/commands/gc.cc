@@ -28,7 +28,7 @@ class Failures {
   }
   void ThrowIfAny() const {
     if (!text_.empty())
-      throw CniError(ErrorCode::kIoFailure, "not everything could be collected", text_);
+      throw CniError(ErrorCode::kIoFailure, "GC could not remove all attachments", text_);
   }
 
  private:

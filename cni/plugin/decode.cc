@@ -1,6 +1,8 @@
 #include "cni/plugin/decode.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -22,7 +24,7 @@ std::string ReadAll(const std::string& file) {
     return text.str();
   }
   std::ifstream in(file);
-  if (!in) throw std::runtime_error("cannot read " + file);
+  if (!in) throw std::runtime_error("cannot read " + file + ": " + std::strerror(errno));
   text << in.rdbuf();
   return text.str();
 }

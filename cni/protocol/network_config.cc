@@ -169,7 +169,10 @@ std::optional<std::vector<ValidAttachment>> TakeValidAttachments(const json& con
 }  // namespace
 
 json ParseInput(std::string_view input) {
-  if (input.empty()) throw CniError(ErrorCode::kDecodeFailure, "no network configuration on stdin");
+  if (input.empty()) {
+    throw CniError(ErrorCode::kDecodeFailure, "no network configuration on stdin",
+                   "container runtimes call kuryr-cni; kuryr-cni --help has what people call");
+  }
   json config;
   try {
     config = ParseJson(input);

@@ -112,7 +112,10 @@ Result Delegate::Add(const Deadline& deadline) const {
   const std::string answer = Execute(Command::kAdd, deadline);
   try {
     Result result = DecodeResult(ParseJson(answer), request_.config.version);
-    if (result.ips.empty()) throw ParseError("$.ips", "has no address");
+    if (result.ips.empty()) {
+      throw ParseError("$.ips",
+                       "has no address; name some in ipam, or by ips in the pod's annotation");
+    }
     return result;
   } catch (const ParseError& e) {
     throw CniError(ErrorCode::kDelegateFailure, "plugin " + name_ + " answered no IPAM result",

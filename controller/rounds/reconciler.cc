@@ -220,7 +220,7 @@ bool Reconciler::Change(const Key& key, const KnownPod& known) {
     throw PlanError(PlanError::Kind::kRefused,
                     "its node has not told yet that it unplugged interfaces with these addresses, "
                     "and no more are kept: " +
-                        Listed(plan.former));
+                        Listed(plan.former) + "; remove fewer interfaces at a time");
   }
   const auto vifs = VifsFor(key, pod, *request);
   if (!vifs) return true;

@@ -332,7 +332,7 @@ void PortPlanner::Complete(PortWork& work) {
     if (held->vif) continue;
     const Port port = api_.GetPort(held->id);
     if (driver_->OwnerIdOf(port) != work.owner.id)
-      throw PlanError(Kind::kGone, "port " + port.id + " is another pod's");
+      throw PlanError(Kind::kGone, "port " + port.id + " is another pod's now");
     held->known = true;
     held->seen = SeenNow(port);
     const PodNetwork network = NetworkFor(work, interface);

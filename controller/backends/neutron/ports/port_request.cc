@@ -26,7 +26,11 @@ void RequireGiven(const IpAddress& address, const Subnet& subnet) {
   const bool given = std::any_of(
       subnet.allocation_pools.begin(), subnet.allocation_pools.end(),
       [&](const AddressRange& range) { return range.first <= address && address <= range.last; });
-  if (!given) throw PlanError(Kind::kRefused, what + " is in none of its allocation pools");
+  if (given) return;
+  std::string pools;
+  for (const AddressRange& range : subnet.allocation_pools)
+    pools += (pools.empty() ? "" : ", ") + range.first.ToString() + "-" + range.last.ToString();
+  throw PlanError(Kind::kRefused, what + " is in none of its allocation pools: " + pools);
 }
 
 std::vector<FixedIpRequest> FixedIpsOf(const InterfaceRequest& interface,
