@@ -10,9 +10,8 @@
 
 #include "base/error.h"
 #include "controller/commands/leader.h"
-#include "controller/commands/standing.h"
+#include "controller/commands/pod_words.h"
 #include "controller/commands/survey.h"
-#include "controller/owners/plan_verdict.h"
 #include "service/command_line.h"
 #include "service/table.h"
 
@@ -23,49 +22,17 @@ using nlohmann::json;
 
 constexpr size_t kLongestText = 600;
 
-enum class Fate { kTaken, kPlanned, kReleased, kLeft };
-
-const char* NameOf(Fate fate) {
-  switch (fate) {
-    case Fate::kTaken:
-      return "take over";
-    case Fate::kPlanned:
-      return "plan";
-    case Fate::kReleased:
-      return "release";
-    case Fate::kLeft:
-      return "leave";
-  }
-  return "";
-}
-
 /// Reports the fate of each object, and counts.
 class Adoption {
  public:
   explicit Adoption(bool as_json) : as_json_(as_json) {}
 
-  void Pod(const Survey::Pod& pod) {
+  void Pod(const Survey::Pod& pod, const Decision& decision) {
     const std::string key = KeyOf(pod.event.name_space, pod.event.name);
-    const Standing standing = StandingOf(pod.known);
-    pods_[pod.event.uid] = {key, standing};
-    const std::string what = "pod " + key;
-    switch (standing) {
-      case Standing::kNone:
-        return;
-      case Standing::kWaiting:
-        return Say(Fate::kPlanned, what, "it has no plan");
-      case Standing::kPlanned:
-      case Standing::kLost:
-      case Standing::kInactive:
-        return Say(Fate::kTaken, what, "its plan is one of this backend");
-      case Standing::kOthers:
-        return Say(Fate::kLeft, what, "another producer plans it");
-      case Standing::kReleasing:
-        return Say(Fate::kReleased, what, "it is done or deleted, and has a plan");
-      case Standing::kConflict:
-      case Standing::kBad:
-        return Lose(what, ProblemOf(pod.known));
-    }
+    const Fate& fate = WordsOf(decision.act).fate;
+    pods_[pod.event.uid] = {key, fate.act};
+    if (!decision.problem.empty()) return Lose("pod " + key, decision.problem);
+    if (!fate.act.empty()) Say(fate.act, "pod " + key, fate.why);
   }
 
   void KuryrPort(const std::string& key, const PortFacts& port) {
@@ -81,7 +48,7 @@ class Adoption {
     if (planned) return;
     if (!port.owner_id.empty()) return OwnedPort(what, port.owner_id);
     if (!port.spare) return Lose(what, "nothing says whose it is");
-    if (!port.place.empty()) return Say(Fate::kTaken, what, "ready for pods at " + port.place);
+    if (!port.place.empty()) return Say("take over", what, "ready for pods at " + port.place);
     Lose(what, "of a pool, and [kubernetes] vif_pool_driver names none");
   }
 
@@ -96,15 +63,14 @@ class Adoption {
     }
     if (!why_no_ports.empty()) std::printf("ports are not looked at: %s\n", why_no_ports.c_str());
     std::printf("%zu to take over, %zu to plan, %zu to release, %zu to leave\n",
-                counts_[Fate::kTaken], counts_[Fate::kPlanned], counts_[Fate::kReleased],
-                counts_[Fate::kLeft]);
+                counts_["take over"], counts_["plan"], counts_["release"], counts_["leave"]);
     return lost_ ? service::kUnwell : 0;
   }
 
  private:
   struct KnownPod {
     std::string key;
-    Standing standing = Standing::kNone;
+    std::string fate;
   };
 
   void OwnedPort(const std::string& what, const std::string& owner_id) {
@@ -113,35 +79,31 @@ class Adoption {
       return Lose(
           what, "pod " + owner_id + " is gone: kuryr-controller orphans --remove deletes the port");
     const std::string whose = "pod " + pod->second.key + "'s, ";
-    switch (pod->second.standing) {
-      case Standing::kWaiting:
-        return Say(Fate::kTaken, what, whose + "which has no plan");
-      case Standing::kReleasing:
-        return Say(Fate::kReleased, what, whose + "which is done or deleted");
-      default:
-        return Say(Fate::kLeft, what, whose + "whose plan does not name it");
-    }
+    if (pod->second.fate == "plan") return Say("take over", what, whose + "which has no plan");
+    if (pod->second.fate == "release")
+      return Say("release", what, whose + "which is done or deleted");
+    Say("leave", what, whose + "whose plan does not name it");
   }
 
   /// An object that no controller looks after.
   void Lose(const std::string& what, const std::string& why) {
     lost_ = true;
-    Say(Fate::kLeft, what, why);
+    Say("leave", what, why);
   }
-  void Say(Fate fate, const std::string& what, const std::string& why) {
+  void Say(const std::string& fate, const std::string& what, const std::string& why) {
     ++counts_[fate];
     const std::string object = Printable(what, kLongestText);
     const std::string reason = Printable(why, kLongestText);
     if (as_json_)
-      reported_.push_back({{"fate", NameOf(fate)}, {"what", object}, {"why", reason}});
+      reported_.push_back({{"fate", fate}, {"what", object}, {"why", reason}});
     else
-      std::printf("%-9s  %s: %s\n", NameOf(fate), object.c_str(), reason.c_str());
+      std::printf("%-9s  %s: %s\n", fate.c_str(), object.c_str(), reason.c_str());
   }
 
   const bool as_json_;
   json reported_ = json::array();
   std::unordered_map<std::string, KnownPod> pods_;  ///< by UID
-  std::map<Fate, size_t> counts_;
+  std::map<std::string, size_t> counts_;
   bool lost_ = false;
 };
 
@@ -156,7 +118,7 @@ int PrintAdoption(const Config& config, bool as_json) {
   const PortLister* lister = survey.backend().facets().ports;
   std::vector<ListedPort> ports;
   if (lister != nullptr) ports = lister->ListPorts();
-  survey.ForEachPod([&](const Survey::Pod& pod) { adoption.Pod(pod); });
+  survey.ForEachPod([&](const Survey::Pod& pod) { adoption.Pod(pod, DecideListed(pod, survey)); });
   for (const auto& [key, port] : survey.ports()) adoption.KuryrPort(key, port);
   for (const ListedPort& port : ports) adoption.Port(port, lister->IsHeld(port.id));
   for (const std::string& problem : survey.bad_items()) adoption.BadItem(problem);

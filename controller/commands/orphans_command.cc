@@ -11,9 +11,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "controller/commands/leader.h"
-#include "controller/commands/standing.h"
+#include "controller/commands/pod_words.h"
 #include "controller/commands/survey.h"
-#include "controller/owners/plan_verdict.h"
 #include "controller/owners/vif_sink.h"
 #include "controller/owners/writer.h"
 #include "service/command_line.h"
@@ -30,9 +29,10 @@ constexpr size_t kMostLine = 600;
 /// Why no controller will take the pod's finalizer away; empty if one will.
 std::string WhyLeft(const Survey::Pod& pod, Survey& survey, bool nobody_leads) {
   const PodFacts& facts = *pod.known.pod;
-  if (!facts.has_finalizer || StandingOf(pod.known) != Standing::kReleasing) return "";
-  const Awaited awaited = AwaitedBy(facts);
-  if (awaited == Awaited::kNothing) return nobody_leads ? "the pod is done" : "";
+  if (!facts.has_finalizer) return "";
+  const Act act = DecideListed(pod, survey).act;
+  if (act == Act::kRelease ? !nobody_leads : act != Act::kAwaitEnd) return "";
+  if (AwaitedBy(facts) == Awaited::kNothing) return "the pod is done";
   return facts.deleted && survey.IsNodeGone(facts.node) ? "node " + facts.node + " is gone" : "";
 }
 

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,7 +13,7 @@
 #include "controller/commands/leader.h"
 #include "controller/commands/local_role.h"
 #include "controller/commands/pod_events.h"
-#include "controller/commands/standing.h"
+#include "controller/commands/pod_words.h"
 #include "controller/commands/survey.h"
 #include "controller/election/api_time.h"
 #include "controller/owners/plan_verdict.h"
@@ -38,43 +40,54 @@ json ToJson(const Leader& leader) {
 
 json RowOf(const PodQuestion& question) {
   const Survey::Pod& pod = question.pod;
-  return {{"state", NameOf(StandingOf(question))},
+  return {{"state", WordsOf(question.decision.act).state},
           {"uid", pod.event.uid},
           {"node", OrNull(pod.known.pod->node)},
           {"age", AgeOf(pod).count()},
           {"why", OrNull(WhyOf(question))}};
 }
 
-bool IsWell(Standing state) {
-  return state == Standing::kNone || state == Standing::kOthers || state == Standing::kPlanned;
+bool IsWell(const Decision& decision) {
+  const std::string state = WordsOf(decision.act).state;
+  return state == "none" || state == "others" || state == "planned";
 }
 
 void PrintHead(const Leader& leader) {
   std::printf("kuryr-controller %s: %s\n", KURYR_VERSION, Readable(leader).c_str());
 }
 
+/// States, what their counts are called, and whether that is printed where there is none.
+constexpr std::array<std::tuple<const char*, const char*, bool>, 8> kCounted = {{
+    {"planned", "planned", true},
+    {"waiting", "waiting", true},
+    {"planned,inactive", "inactive", true},
+    {"planned,conflict", "in conflict", false},
+    {"planned,lost", "lost", false},
+    {"bad", "bad", false},
+    {"others", "other producers'", true},
+    {"releasing", "releasing", true},
+}};
+
 /// All pods: counts by state, and rows for plans that are not as they should be.
 struct Overview {
-  std::array<size_t, kStandings> counts{};
+  std::map<std::string, size_t> counts;
   json rows = json::object();
   size_t more = 0;
-
-  [[nodiscard]] size_t CountOf(Standing state) const {
-    return counts.at(static_cast<size_t>(state));
-  }
 };
 
 Overview LookAround(Survey& survey, const Leader& leader, const PodEvents& events) {
   Overview overview;
+  for (const auto& [state, text, always] : kCounted) overview.counts[state] = 0;
   survey.ForEachPod([&](const Survey::Pod& pod) {
-    const PodQuestion question{.pod = pod, .leader = leader, .events = events, .survey = survey};
-    const Standing state = StandingOf(question);
-    ++overview.counts.at(static_cast<size_t>(state));
-    if (IsWell(state)) return;
+    const Decision decision = DecideListed(pod, survey, &events);
+    if (decision.act == Act::kNone) return;
+    ++overview.counts[WordsOf(decision.act).state];
+    if (IsWell(decision)) return;
     if (overview.rows.size() == kMostRows) {
       ++overview.more;
     } else {
-      overview.rows[KeyOf(pod.event.name_space, pod.event.name)] = RowOf(question);
+      overview.rows[KeyOf(pod.event.name_space, pod.event.name)] =
+          RowOf({pod, decision, leader, events, survey});
     }
   });
   return overview;
@@ -129,27 +142,15 @@ std::vector<std::string> GapsOf(const Survey& survey, const PodEvents& events) {
   return gaps;
 }
 
-json CountsOf(const Overview& overview) {
-  json counts = json::object();
-  for (const Standing state :
-       {Standing::kPlanned, Standing::kWaiting, Standing::kInactive, Standing::kConflict,
-        Standing::kLost, Standing::kBad, Standing::kOthers, Standing::kReleasing})
-    counts[NameOf(state)] = overview.CountOf(state);
-  return counts;
-}
-
 void PrintCounts(const Overview& overview) {
-  const auto print = [&](Standing state, const char* what) {
-    std::printf("%zu %s", overview.CountOf(state), what);
-  };
-  print(Standing::kPlanned, "planned, ");
-  print(Standing::kWaiting, "waiting, ");
-  print(Standing::kInactive, "inactive, ");
-  if (overview.CountOf(Standing::kConflict) > 0) print(Standing::kConflict, "in conflict, ");
-  if (overview.CountOf(Standing::kLost) > 0) print(Standing::kLost, "lost, ");
-  if (overview.CountOf(Standing::kBad) > 0) print(Standing::kBad, "bad, ");
-  print(Standing::kOthers, "other producers', ");
-  print(Standing::kReleasing, "releasing\n");
+  const char* separator = "";
+  for (const auto& [state, text, always] : kCounted) {
+    const size_t count = overview.counts.at(state);
+    if (count == 0 && !always) continue;
+    std::printf("%s%zu %s", separator, count, text);
+    separator = ", ";
+  }
+  std::printf("\n");
 }
 
 void PrintTable(const Overview& overview) {
@@ -175,7 +176,7 @@ int PrintAll(Survey& survey, const Config& config, const Leader& leader, const s
         {{"version", KURYR_VERSION},
          {"leader", ToJson(leader)},
          {"here", OrNull(here)},
-         {"counts", CountsOf(overview)},
+         {"counts", overview.counts},
          {"pods", overview.rows},
          {"more", overview.more},
          {"nodes",
@@ -254,9 +255,9 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name, bool
   std::vector<vif::PodVif> vifs;
   bool well = false;
   if (pod) {
-    const PodQuestion question{.pod = *pod, .leader = leader, .events = events, .survey = survey};
-    well = IsWell(StandingOf(question)) && !leader.absent();
-    pods[name] = Describe(question);
+    const Decision decision = DecideListed(*pod, survey, &events);
+    well = IsWell(decision) && !leader.absent();
+    pods[name] = Describe({*pod, decision, leader, events, survey});
     vifs = survey.FindVifs(*pod);
     pods[name]["vifs"] = ToJson(vifs);
   }

@@ -205,28 +205,4 @@ bool HasOurs(const KnownPod& known) {
   return known.port && !known.port->plan.ignored ? known.port->ours : known.pod->has_finalizer;
 }
 
-bool HasLostPlan(const KnownPod& known) {
-  const PodFacts& pod = *known.pod;
-  return NeedsPlan(pod) && pod.has_finalizer && pod.started && !pod.addresses_there.empty() &&
-         !PlanOf(known).present && !IsOthers(known);
-}
-
-bool MayYield(const KnownPod& known) {
-  const PlanState& plan = PlanOf(known);
-  return NeedsPlan(*known.pod) && !IsOthers(known) && plan.ours && !known.pod->started &&
-         plan.former.size() + PlannedAddresses(plan.kept.vifs()).size() <= kMostFormer;
-}
-
-std::string MismatchOf(const KnownPod& known) {
-  const PlanState& plan = PlanOf(known);
-  if (!plan.ours || plan.former.empty()) return "";
-  const std::vector<IpAddress> planned = PlannedAddresses(plan.kept.vifs());
-  for (const IpAddress& address : known.pod->addresses_there) {
-    if (Has(planned, address) || !Has(plan.former, address)) continue;
-    return "the pod has address " + address.ToString() +
-           ", which it was to have until its plan got another one: delete the pod";
-  }
-  return "";
-}
-
 }  // namespace kuryr::controller

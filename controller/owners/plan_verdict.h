@@ -51,13 +51,5 @@ void HeedOthers(Backend& backend, KnownPod& known);
 /// Whether the pod has something that only this controller takes away. A finalizer of
 /// kuryr-kubernetes comes with a KuryrPort of its own, and kuryr-kubernetes takes it away.
 [[nodiscard]] bool HasOurs(const KnownPod& known);
-/// Whether the pod runs by a plan of this controller that somebody deleted, for example with its
-/// KuryrPort.
-[[nodiscard]] bool HasLostPlan(const KnownPod& known);
-/// Whether a controller may replace the plan: it is this controller's, and no node has told that
-/// the pod uses it.
-[[nodiscard]] bool MayYield(const KnownPod& known);
-/// Names an address of an earlier plan that the pod has; empty: there is none.
-[[nodiscard]] std::string MismatchOf(const KnownPod& known);
 
 }  // namespace kuryr::controller

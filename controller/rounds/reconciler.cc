@@ -31,34 +31,12 @@ constexpr std::chrono::seconds kConflictAgain{60};
 
 constexpr const char* kAddressConflict = "KuryrAddressConflict";
 
-/// Whether another plan may replace this one: wishes and interfaces of the pod stay.
-bool MayReplan(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
-  const auto has = [&](const InterfaceRequest& interface) {
-    return !interface.HasWishes() && std::any_of(vifs.begin(), vifs.end(), [&](const auto& vif) {
-      return vif.ifname == interface.ifname;
-    });
-  };
-  return request.interfaces.size() == vifs.size() &&
-         std::all_of(request.interfaces.begin(), request.interfaces.end(), has);
+std::vector<IpAddress> Without(std::vector<IpAddress> all, const std::vector<IpAddress>& these) {
+  std::erase_if(all, [&](const IpAddress& address) {
+    return std::find(these.begin(), these.end(), address) != these.end();
+  });
+  return all;
 }
-
-/// The addresses of two plans that only one of them has.
-struct Replaced {
-  Replaced(const std::vector<IpAddress>& before, const std::vector<IpAddress>& after)
-      : from(Without(after, before)), to(Without(before, after)) {}
-
-  std::vector<IpAddress> from;
-  std::vector<IpAddress> to;
-
- private:
-  static std::vector<IpAddress> Without(const std::vector<IpAddress>& these,
-                                        std::vector<IpAddress> all) {
-    std::erase_if(all, [&](const IpAddress& address) {
-      return std::find(these.begin(), these.end(), address) != these.end();
-    });
-    return all;
-  }
-};
 
 /// Whether the plan, which is not active, names these VIFs: one that was lost has been replaced.
 bool SaysPorts(const PlanState& plan, const std::vector<vif::PodVif>& vifs) {
@@ -84,111 +62,139 @@ void Reconciler::Look(const Key& key) {
 }
 
 void Reconciler::RoundOf(const Key& key, const KnownPod& known) {
+  const auto* const losses = parts_.backend.facets().losses;
+  PodOutlook outlook{.stands_here = sink_->Holds(known)};
+  if (losses != nullptr) outlook.loss = losses->FindLost(known.pod->owner()).value_or("");
+  Decision decision = Decide(known, outlook);
+  while (Find(decision.missing, key, known, outlook)) decision = Decide(known, outlook);
+  if (decision.missing != Fact::kNone) return;
+  switch (decision.act) {
+    case Act::kNone:
+    case Act::kLeave:
+    case Act::kAwaitEnd:
+    case Act::kRelease:
+      return End(key, known, decision.act);
+    case Act::kUnusable:
+      return Report(*known.pod, "KuryrPlanUnusable", decision.problem);
+    case Act::kTakeBack:
+      ClearPlan(known, parts_.writer);
+      return parts_.queue.Add(key);  // The rest is the next round's.
+    case Act::kRefuse:
+      return Report(*known.pod, "KuryrPlanRefused",
+                    "its plan is none that a controller would write: " + decision.problem +
+                        "; delete the pod");
+    case Act::kPlan:
+    case Act::kRestore:
+    case Act::kReplace:
+      return Plan(key, known, decision.act);
+    case Act::kYield:
+      return Yield(key, known, *outlook.request);
+    case Act::kActivate:
+    case Act::kConflict:
+    case Act::kLost:
+    case Act::kKeep:
+    case Act::kFree:
+    case Act::kChange:
+      return Keep(key, known, decision, outlook);
+  }
+}
+
+bool Reconciler::Find(Fact fact, const Key& key, const KnownPod& known, PodOutlook& outlook) {
   const PodFacts& pod = *known.pod;
-  const PlanState& plan = PlanOf(known);
-  if (HasLeftFinalizer(known)) ClearPlan(known, parts_.writer);
-  if (!NeedsPlan(pod)) {
-    const bool waited = parts_.reporter.Clear(key.object) && !plan.present;
-    if (HasOurs(known) && IsDone(pod)) return Release(known);
-    // Pods that wait for its place get it. A plan that it may run with stays until its finalizer
-    // goes.
-    if (waited && !HasOurs(known)) parts_.backend.Release(pod.uid);
-    return;
-  }
-  if (IsOthers(known)) {
-    const std::string problem = ProblemOf(known);
-    if (!problem.empty())
-      parts_.reporter.Report(pod.owner(), "KuryrPlanUnusable", problem, parts_.writer);
-    return;
-  }
-  if (!plan.refused.empty()) {
-    if (Refuse(known)) Plan(key, known);
-    return;
-  }
-  const std::string problem = plan.present ? Settle(key, known) : std::string();
-  if (!problem.empty())
-    parts_.reporter.Report(pod.owner(), kAddressConflict, problem, parts_.writer);
-  if (plan.present && Change(key, known)) return;
-  if (!plan.present || !plan.active)
-    Plan(key, known);
-  else if (problem.empty())
-    ReportLost(key, pod);
+  const auto get = [&] { return parts_.view.GetPod(pod.name_space, pod.name); };
+  if (fact == Fact::kFinalizer) outlook.put_finalizer = HasPutFinalizer(get());
+  if (fact == Fact::kNode) outlook.node_gone = parts_.view.IsNodeGone(pod.node);
+  if (fact == Fact::kUnplugged)
+    outlook.unplugged =
+        parts_.backend.facets().interfaces != nullptr && TellsOfNone(get(), PlanOf(known).former);
+  if (fact == Fact::kRivals) outlook.rivals = FindRivals(known);
+  if (fact == Fact::kRequest) outlook.request = RequestOf(key, pod);
+  return fact == Fact::kRequest ? outlook.request.has_value() : fact != Fact::kNone;
 }
 
-bool Reconciler::Refuse(const KnownPod& known) {
-  const PodFacts& pod = *known.pod;
-  if (!pod.started) return true;
-  parts_.reporter.Report(pod.owner(), "KuryrPlanRefused",
-                         "its plan is none that a controller would write: " +
-                             PlanOf(known).refused + "; delete the pod",
-                         parts_.writer);
-  return false;
-}
-
-void Reconciler::ReportLost(const Key& key, const PodFacts& pod) {
-  const auto* losses = parts_.backend.facets().losses;
-  const auto lost = losses == nullptr ? std::nullopt : losses->FindLost(pod.owner());
-  if (lost) {
-    parts_.reporter.Report(pod.owner(), kPortLost, *lost, parts_.writer);
-  } else {
-    parts_.reporter.Clear(key.object);
-  }
-}
-
-/// Another pod that yields does so in a round of its own.
-std::string Reconciler::Settle(const Key& key, const KnownPod& known) {
+std::vector<Rival> Reconciler::FindRivals(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   const auto* keeper = parts_.backend.facets().addresses;
-  if (keeper == nullptr) return plan.problem;
-  std::string problem = MismatchOf(known);
-  bool yields = false;
-  for (const Owner& rival : keeper->Rivals(pod.owner(), plan.kept.vifs())) {
-    const Key other_key = Key::Of(rival);
-    const KnownPod other = pods_.Find(other_key.object);
-    const bool is_pod = other.pod && other.pod->uid == rival.id;
-    if (is_pod && GoesBefore(pod, *other.pod) && MayYield(other)) {
-      parts_.queue.Add(other_key);
-      continue;
-    }
-    // A plan that is not where this sink writes may be a user's: it never makes a pod yield.
-    const bool counts = is_pod && sink_->Holds(other) && GoesBefore(*other.pod, pod);
-    yields = yields || (counts && MayYield(known));
-    if (problem.empty()) problem = plan.problem;
-    if (problem.empty())
-      problem = "another pod has this one's, too: " + Listed(PlannedAddresses(plan.kept.vifs()));
+  // A backend that keeps no addresses tells of another owner by the problem alone.
+  if (keeper == nullptr) return std::vector<Rival>(plan.problem.empty() ? 0 : 1);
+  std::vector<Rival> rivals;
+  for (const Owner& owner : keeper->Rivals(pod.owner(), plan.kept.vifs())) {
+    const Key key = Key::Of(owner);
+    const KnownPod other = pods_.Find(key.object);
+    Rival& rival = rivals.emplace_back();
+    if (!other.pod || other.pod->uid != owner.id) continue;
+    rival = {.known = other, .stands_here = sink_->Holds(other)};
+    if (Yields(rival, pod)) parts_.queue.Add(key);
   }
-  return yields && Replan(key, known) ? "" : problem;
+  return rivals;
 }
 
-bool Reconciler::Replan(const Key& key, const KnownPod& known) {
+/// Takes the plan from the object first, then from the backend: until then, a node may read it.
+void Reconciler::End(const Key& key, const KnownPod& known, Act act) {
+  const PodFacts& pod = *known.pod;
+  if (NeedsPlan(pod)) return;  // Another producer's.
+  const bool waited = parts_.reporter.Clear(key.object) && !PlanOf(known).present;
+  if (act == Act::kRelease) {
+    ClearPlan(known, parts_.writer);
+    parts_.metrics.CountReleased();
+    if (!parts_.backend.Release(pod.uid)) parts_.queue.AddRateLimited(key);
+  } else if (act == Act::kAwaitEnd) {
+    if (AwaitedBy(pod) == Awaited::kContainers) parts_.queue.AddAfter(key, kNodeAgain);
+  } else if (waited) {
+    // Pods that wait for its place get it. A plan that it may run with stays until its finalizer
+    // goes.
+    parts_.backend.Release(pod.uid);
+  }
+}
+
+void Reconciler::Keep(const Key& key, const KnownPod& known, const Decision& decision,
+                      PodOutlook& outlook) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  std::optional<PlanRequest> request = RequestOf(key, pod);
-  if (!request || !sink_->Holds(known) || !MayReplan(*request, plan.kept.vifs())) return false;
+  if (decision.act == Act::kConflict) Report(pod, kAddressConflict, decision.problem);
+  // Of a change that another process did not bring to its end.
+  if (plan.ours && outlook.stands_here) sink_->Tell(known);
+  Decision change = DecideInterfaces(known, outlook);
+  while (Find(change.missing, key, known, outlook)) change = DecideInterfaces(known, outlook);
+  if (change.missing != Fact::kNone) return;
+  if (change.act == Act::kFree) return Free(key, known, *outlook.request);
+  if (change.act == Act::kChange) return Change(key, known, *outlook.request);
+  if (!plan.active) return Plan(key, known, decision.act);
+  if (decision.act == Act::kLost) return Report(pod, kPortLost, decision.problem);
+  if (decision.act == Act::kKeep) parts_.reporter.Clear(key.object);
+}
+
+void Reconciler::Report(const PodFacts& pod, const char* reason, const std::string& problem) {
+  parts_.reporter.Report(pod.owner(), reason, problem, parts_.writer);
+}
+
+void Reconciler::Yield(const Key& key, const KnownPod& known, PlanRequest request) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
   // A watch may be late, and the node may have told of the pod meanwhile.
   const nlohmann::json now = parts_.view.GetPod(pod.name_space, pod.name);
-  if (StringAt(now.at("metadata"), "resourceVersion") != pod.version) {
-    parts_.queue.AddRateLimited(key);
-    return true;
-  }
-  request->anew = true;
-  auto vifs = Reserve(*request);
-  if (!vifs) return true;
+  if (StringAt(now.at("metadata"), "resourceVersion") != pod.version)
+    return parts_.queue.AddRateLimited(key);
+  request.anew = true;
+  auto vifs = Reserve(request);
+  parts_.reporter.Clear(key.object);
+  if (!vifs) return;
   AddServiceRoutes(key, pod, *vifs);
   round_.Activate(pod.owner(), *vifs);
   MoveDefaultRoute(*vifs);
-  const Replaced replaced(PlannedAddresses(plan.kept.vifs()), PlannedAddresses(*vifs));
-  if (replaced.from.empty()) return true;  // The other pod is gone.
+  const std::vector<IpAddress> before = PlannedAddresses(plan.kept.vifs());
+  const std::vector<IpAddress> after = PlannedAddresses(*vifs);
+  const std::vector<IpAddress> lost = Without(before, after);
+  if (lost.empty()) return;  // The other pod is gone.
   std::vector<IpAddress> former = plan.former;
-  former.insert(former.end(), replaced.from.begin(), replaced.from.end());
+  former.insert(former.end(), lost.begin(), lost.end());
   sink_->Replace(known, *vifs, former);
   parts_.metrics.CountReplanned();
   parts_.reporter.Tell(pod.owner(), "KuryrAddressChanged",
-                       "another pod has address " + Listed(replaced.from) +
-                           ", too: this one gets " + Listed(replaced.to) + " instead",
+                       "another pod has address " + Listed(lost) + ", too: this one gets " +
+                           Listed(Without(after, before)) + " instead",
                        parts_.writer);
-  return true;
 }
 
 std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const Key& key, const PodFacts& pod,
@@ -202,18 +208,10 @@ std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const Key& key, cons
   return vifs;
 }
 
-bool Reconciler::Change(const Key& key, const KnownPod& known) {
+void Reconciler::Change(const Key& key, const KnownPod& known, const PlanRequest& request) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  if (!plan.ours || !sink_->Holds(known)) return false;
-  sink_->Tell(known);
-  if (!plan.former.empty() && ReleaseRemoved(key, known)) return true;
-  const std::vector<vif::PodVif> planned = plan.kept.vifs();
-  if (planned.empty() || !MayHaveChanged(pod, planned)) return false;
-  std::optional<PlanRequest> request = RequestOf(key, pod);
-  if (!request) return false;
-  const InterfaceChange change(*request, planned);
-  if (change.empty()) return false;
+  const InterfaceChange change(request, plan.kept.vifs());
   std::vector<IpAddress> former = plan.former;
   former.insert(former.end(), change.released.begin(), change.released.end());
   if (former.size() > kMostFormer) {
@@ -222,49 +220,37 @@ bool Reconciler::Change(const Key& key, const KnownPod& known) {
                     "and no more are kept: " +
                         Listed(plan.former) + "; remove fewer interfaces at a time");
   }
-  const auto vifs = VifsFor(key, pod, *request);
-  if (!vifs) return true;
-  if (!RecordClaims(*request, *vifs)) {
-    parts_.queue.AddRateLimited(key);
-    return true;
-  }
+  const auto vifs = VifsFor(key, pod, request);
+  if (!vifs) return;
+  if (!RecordClaims(request, *vifs)) return parts_.queue.AddRateLimited(key);
   sink_->Replace(known, *vifs, former);
   parts_.reporter.Clear(key.object);
   parts_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
                        "its networks have changed: " + change.ToString(), parts_.writer);
-  return true;
 }
 
 /// Takes the addresses from the object first, then from the backend: until then, a node may read
 /// them.
-bool Reconciler::ReleaseRemoved(const Key& key, const KnownPod& known) {
+void Reconciler::Free(const Key& key, const KnownPod& known, PlanRequest request) {
   const PodFacts& pod = *known.pod;
-  const PlanState& plan = PlanOf(known);
-  auto* releaser = parts_.backend.facets().interfaces;
-  if (releaser == nullptr || !pod.started || !MismatchOf(known).empty()) return false;
-  if (!TellsOfNone(parts_.view.GetPod(pod.name_space, pod.name), plan.former)) return false;
-  std::optional<PlanRequest> request = RequestOf(key, pod);
-  if (!request) return false;
-  const InterfaceChange change(*request, plan.kept.vifs());
-  if (!change.removed.empty()) return false;
-  std::erase_if(request->interfaces, [&](const InterfaceRequest& interface) {
+  const InterfaceChange change(request, PlanOf(known).kept.vifs());
+  std::erase_if(request.interfaces, [&](const InterfaceRequest& interface) {
     return std::find(change.added.begin(), change.added.end(), interface.ifname) !=
            change.added.end();
   });
-  const auto vifs = VifsFor(key, pod, *request);
-  if (!vifs) return true;
+  const auto vifs = VifsFor(key, pod, request);
+  if (!vifs) return;
   sink_->Replace(known, *vifs, {});
-  releaser->ReleaseBut(pod.owner(), *vifs);
+  parts_.backend.facets().interfaces->ReleaseBut(pod.owner(), *vifs);
   parts_.queue.Add(key);  // Interfaces may have waited for it.
-  return true;
 }
 
-void Reconciler::Plan(const Key& key, const KnownPod& known) {
+void Reconciler::Plan(const Key& key, const KnownPod& known, Act act) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   std::optional<PlanRequest> request = RequestOf(key, pod);
   if (!request) return;
-  const bool is_lost = HasLostPlan(known);
+  const bool is_lost = act == Act::kRestore;
   auto vifs = is_lost ? ReserveTheSame(key, pod, *request) : Reserve(*request);
   if (!vifs) return sink_->Hold(known);
   const bool is_first = !plan.present || !plan.refused.empty();
@@ -277,7 +263,12 @@ void Reconciler::Plan(const Key& key, const KnownPod& known) {
   const bool active = round_.Activate(pod.owner(), *vifs);
   if (!is_first && !active && SaysPorts(plan, *vifs)) return;
   MoveDefaultRoute(*vifs);
-  Write(known, *vifs);
+  // A refused plan is replaced as a whole.
+  if (!plan.refused.empty() && sink_->Holds(known)) {
+    sink_->Replace(known, *vifs, {});
+  } else {
+    sink_->Write(known, *vifs);
+  }
   parts_.reporter.Clear(key.object);
   if (is_lost) {
     parts_.reporter.Tell(
@@ -291,12 +282,6 @@ void Reconciler::Plan(const Key& key, const KnownPod& known) {
       {{"pod", key.object}, {"node", pod.node}, {"active", active ? "true" : "false"}});
 }
 
-/// A refused plan is replaced as a whole.
-void Reconciler::Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) {
-  if (!PlanOf(known).refused.empty() && sink_->Holds(known)) return sink_->Replace(known, vifs, {});
-  sink_->Write(known, vifs);
-}
-
 std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const Key& key,
                                                                    const PodFacts& pod,
                                                                    PlanRequest& request) {
@@ -305,11 +290,10 @@ std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const Key& ke
     return Reserve(request);
   } catch (const PlanError& e) {
     if (e.kind() == PlanError::Kind::kRetry) throw;
-    parts_.reporter.Report(pod.owner(), kAddressConflict,
-                           std::string("its plan was taken away while it runs, and it may not "
-                                       "have its addresses again: ") +
-                               e.what() + "; delete the pod",
-                           parts_.writer);
+    Report(pod, kAddressConflict,
+           std::string("its plan was taken away while it runs, and it may not have its addresses "
+                       "again: ") +
+               e.what() + "; delete the pod");
     parts_.queue.AddAfter(key, kConflictAgain);
     return std::nullopt;
   }
@@ -377,32 +361,6 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
     return false;
   }
   return true;
-}
-
-/// Takes the plan from the object first, then from the backend: until then, a node may read it.
-void Reconciler::Release(const KnownPod& known) {
-  const PodFacts& pod = *known.pod;
-  ClearPlan(known, parts_.writer);
-  parts_.metrics.CountReleased();
-  if (!parts_.backend.Release(pod.uid))
-    parts_.queue.AddRateLimited(Key::OfPod(pod.name_space, pod.name));
-}
-
-/// A running pod is asked about only when it is deleted: kuryr-kubernetes may have planned
-/// thousands.
-bool Reconciler::HasLeftFinalizer(const KnownPod& known) {
-  const PodFacts& pod = *known.pod;
-  if (!pod.has_finalizer || pod.plan.ours || !known.port || !IsOthers(known)) return false;
-  if (pod.started && !pod.deleted) return false;
-  return HasPutFinalizer(parts_.view.GetPod(pod.name_space, pod.name));
-}
-
-bool Reconciler::IsDone(const PodFacts& pod) {
-  const Awaited awaited = AwaitedBy(pod);
-  if (awaited != Awaited::kContainers) return awaited == Awaited::kNothing;
-  if (parts_.view.IsNodeGone(pod.node)) return true;
-  parts_.queue.AddAfter(Key::OfPod(pod.name_space, pod.name), kNodeAgain);
-  return false;
 }
 
 void Reconciler::DeleteOrphan(const Key& key, const PortFacts& port) {

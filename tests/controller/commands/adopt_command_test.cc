@@ -173,6 +173,17 @@ TEST_F(AdoptCommandTest, PortsOfPodsAreToldByTheirUid) {
                       "it is\n")));
 }
 
+TEST_F(AdoptCommandTest, PodThatRunsWithAFormerAddressIsLeftWithTheReason) {
+  AddPort(kPlanned, {{"device_id", AddAnnotatedPod("a")}});
+  PatchPod("a", {{"metadata", {{"annotations", {{controller::kFormerAnnotation, "10.8.0.99"}}}}},
+                 {"status", {{"podIPs", {{{"ip", "10.8.0.99"}}}}}}});
+
+  const ProcessResult adopt = Adopt();
+
+  EXPECT_EQ(adopt.status, 1) << adopt.err;
+  EXPECT_THAT(adopt.out, HasSubstr("leave      pod default/a: the pod has address 10.8.0.99, "));
+}
+
 TEST_F(AdoptCommandTest, DocsShowWhatItPrints) {
   AddPort(kPlanned, {{"device_id", AddAnnotatedPod("web-0")}});
   json others = ReadData("vif-samples/kuryrport/ovs-active.json");

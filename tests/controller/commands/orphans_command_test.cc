@@ -124,6 +124,18 @@ TEST_F(OrphansCommandTest, FinalizerOfADeletedPodWhoseNodeIsGoneIsLeftWhoeverLea
   EXPECT_TRUE(HasFinalizer(*api().Get("pods", "default", "b")));
 }
 
+TEST_F(OrphansCommandTest, ForcedPodWhoseNodeIsGoneIsTheLeadersWhileOneLeads) {
+  Plan({"a"});
+  SetRunning("a");
+  api().Delete("pods", "default", "a", 0);
+  api().Delete("nodes", "", "node1");
+  EXPECT_THAT(Orphans().out, HasSubstr("finalizer of pod default/a: node node1 is gone\n1 left"));
+
+  SetLease("leader-1", 1);
+
+  EXPECT_EQ(Orphans().out, "nothing is left\n");
+}
+
 TEST_F(OrphansCommandTest, PlanOfAnotherProducerIsLeftAlone) {
   const json pod = cluster_.CreatePod("a", {}, {{"finalizers", {controller::kPodFinalizer}}});
   CreatePort("a", pod["metadata"]["uid"], json::object());

@@ -161,6 +161,16 @@ TEST_F(ReconcilerTest, ActivePlanWhosePortIsLostStaysAndIsTold) {
   EXPECT_THAT(reporter_.problems(), IsEmpty());
 }
 
+TEST_F(ReconcilerTest, PodThatNeedsNothingCostsNoRequest) {
+  backend_.active_ = true;
+  Round();
+  const size_t requests = cluster_.api().Requests().size();
+
+  Round();
+
+  EXPECT_EQ(cluster_.api().Requests().size(), requests);
+}
+
 TEST_F(ReconcilerTest, PodWhoseNamespaceIsNotHeardOfYetWaitsForIt) {
   parts_.needs.scopes = true;
   Round();
