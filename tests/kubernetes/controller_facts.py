@@ -41,8 +41,9 @@ NOT_GRANTED = {("", "pods", "delete"), ("", "pods", "create"), ("", "secrets", "
                ("", "nodes", "delete"), ("", "events", "list"), ("coordination.k8s.io", "leases", "get")}
 LEASE_RIGHTS = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "patch")}
 # Asked for only where there is a reason; namespaces by kuryr-controller policy, and with a policy where a pool is flat.
-SELDOM = {("", "namespaces", "list"), ("", "namespaces", "watch"), ("", "pods", "get"), ("", "nodes", "get"), ("openstack.org", "kuryrports", "patch"),
-          ("openstack.org", "kuryrports/status", "patch"), ("k8s.cni.cncf.io", "network-attachment-definitions", "watch"),
+SELDOM = {("", "namespaces", "list"), ("", "namespaces", "watch"), ("", "pods", "get"), ("", "nodes", "get"),
+          ("openstack.org", "kuryrports", "patch"), ("openstack.org", "kuryrports/status", "patch"),
+          ("k8s.cni.cncf.io", "network-attachment-definitions", "watch"),
           ("k8s.cni.cncf.io", "ipamclaims", "watch"), ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
           ("k8s.cni.cncf.io", "multi-networkpolicies", "watch"), ("networking.k8s.io", "servicecidrs", "watch"),
           *((*kind, "watch") for kind in ADMINS_POLICIES)}
