@@ -187,6 +187,13 @@ void Policies::WriteTo(service::MetricsText& text) const {
                                    [](const auto& each) { return !each.second.is_enforced; });
   text.Metric("kuryr_controller_policies_not_enforced", "gauge",
               "Policies of the cluster that nothing enforces.", static_cast<double>(count));
+  const auto refused =
+      std::count_if(policies_.begin(), policies_.end(),
+                    [&](const auto& each) KURYR_TSA(requires_capability(mutex_)) {
+                      return enforcer_ != nullptr && enforcer_->FindRefusal(each.first);
+                    });
+  text.Metric("kuryr_controller_policies_refused", "gauge",
+              "Policies of which a part is not enforced.", static_cast<double>(refused));
 }
 
 uint64_t Policies::TakeWork() {

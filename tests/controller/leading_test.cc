@@ -12,6 +12,7 @@
 namespace kuryr::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -481,7 +482,8 @@ TEST_F(LeadingTest, UserOfANetworkPolicyIsToldOfItsPodsInFlatPools) {
 
   EXPECT_THAT(cluster_.WaitForEvent("deny", "KuryrPolicyRefused"),
               HasSubstr("no policy holds for pods of pool \"flat\""));
-  EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_policies_not_enforced 0\n"));
+  EXPECT_THAT(Metrics(), AllOf(HasSubstr("kuryr_controller_policies_not_enforced 0\n"),
+                               HasSubstr("kuryr_controller_policies_refused 1\n")));
 }
 
 }  // namespace
