@@ -116,21 +116,17 @@ def find_undecodable(changes, planned):
 
 
 def find_unheld(changes, foreign):
-    """Plans that their pod's node could use, after or without the pod's finalizer. It uses a KuryrPort from the finalizer on."""
-    present, used = {PODS: {}, PORTS: {}}, set()
+    """Plans whose pod had no finalizer."""
+    pods = {}
     for change in changes:
-        if change.kind not in (PODS, PORTS) or change.key in foreign:
+        if change.kind == PODS:
+            pods[change.key] = change.object
+        if change.kind not in (PODS, PORTS) or change.object is None or not plan_of(change.object) or change.key in foreign:
             continue
-        present[change.kind][change.key] = change.object
-        pod, port = (present[kind].get(change.key) for kind in (PODS, PORTS))
-        if not pod:
-            continue
-        uid = pod["metadata"]["uid"]
-        has_port = port and port["spec"]["podUid"] == uid and plan_of(port)
-        is_held = FINALIZER in pod["metadata"].get("finalizers", [])
-        if has_port and is_held:
-            used.add(uid)
-        if not is_held and (plan_of(pod) or has_port and uid in used):
+        pod = pods.get(change.key)
+        uid = pod and pod["metadata"]["uid"]
+        is_its = change.kind == PODS or change.object["spec"]["podUid"] == uid
+        if pod and is_its and FINALIZER not in pod["metadata"].get("finalizers", []):
             yield f"{change.kind} {change.key} at revision {change.revision}"
 
 

@@ -110,12 +110,21 @@ class ReconcilerTest : public ::testing::Test {
                     .view = view_};
 };
 
-TEST_F(ReconcilerTest, NothingIsWrittenWhileTheBackendWorksOnThePlan) {
+TEST_F(ReconcilerTest, PodIsHeldWhileTheBackendWorksOnItsPlan) {
+  parts_.sink = SinkKind::kKuryrPort;
   backend_.busy_ = true;
-  for (const SinkKind sink : {SinkKind::kKuryrPort, SinkKind::kPodState}) {
-    parts_.sink = sink;
-    Round();
-  }
+
+  Round();
+
+  EXPECT_TRUE(test::HasFinalizer(client_.Get(PodPath("default", "a"))));
+  Round();
+  EXPECT_EQ(Patches(), 1U);
+}
+
+TEST_F(ReconcilerTest, PodWhoseAnnotationIsToHaveThePlanIsNotHeldBefore) {
+  backend_.busy_ = true;
+
+  Round();
 
   EXPECT_EQ(Patches(), 0U);
 }
