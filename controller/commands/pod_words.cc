@@ -97,7 +97,7 @@ Decision DecideListed(const Survey::Pod& pod, Survey& survey, const PodEvents* e
   outlook.rivals.emplace(PlanOf(pod.known).problem.empty() ? 0 : 1);
   const auto* told = events == nullptr ? nullptr : events->Find(pod.event.uid);
   if (told != nullptr && told->reason == kPortLost) outlook.loss = told->ToString();
-  const Decision decision = Decide(pod.known, outlook);
+  Decision decision = Decide(pod.known, outlook);
   if (decision.missing != Fact::kNode) return decision;
   outlook.node_gone = IsNodeGone(pod, survey);
   return Decide(pod.known, outlook);

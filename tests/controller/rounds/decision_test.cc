@@ -207,8 +207,10 @@ const Row kPlans[] = {
     {"FormerAddress",
      [](Given& g) { g.Formerly("10.0.0.9").pod.addresses_there = {At("10.0.0.9")}; },
      Act::kConflict, Fact::kNone, "10.0.0.9"},
-    {"FormerAddressElsewhere",
-     [](Given& g) { g.Formerly("10.0.0.9").pod.addresses_there = {At("10.0.0.1")}; }, Act::kKeep},
+    {"FormerAddressThatIsPlannedAgain",
+     [](Given& g) { g.Formerly("10.0.0.1").pod.addresses_there = {At("10.0.0.1")}; }, Act::kKeep},
+    {"AddressOfNoPlan",
+     [](Given& g) { g.Formerly("10.0.0.9").pod.addresses_there = {At("10.0.0.7")}; }, Act::kKeep},
 };
 INSTANTIATE_TEST_SUITE_P(Planned, DecideTest, ::testing::ValuesIn(kPlans), NameOfRow);
 
@@ -224,6 +226,9 @@ const Row kRivals[] = {
      Act::kConflict, Fact::kNone, kBoth},
     {"OlderAndAnotherInterface", [](Given& g) { g.Against(1).Asks({"net1"}); }, Act::kConflict,
      Fact::kNone, kBoth},
+    {"OlderAndFewerInterfaces",
+     [](Given& g) { g.Against(1).Asks({"eth0"}).pod.plan = PlanWith({"eth0", "net1"}); },
+     Act::kConflict, Fact::kNone, kBoth},
     {"OlderAndThePodRuns", [](Given& g) { g.Against(1).pod.started = true; }, Act::kKeep},
     {"BothRun", [](Given& g) { g.Against(1, true).pod.started = true; }, Act::kConflict,
      Fact::kNone, kBoth},
@@ -281,6 +286,7 @@ Given& Unplugged(Given& given) {
 
 const Row kInterfaces[] = {
     {"AsAsked", [](Given&) {}, Act::kKeep},
+    {"AsAskedAndRuns", [](Given& g) { g.pod.started = true; }, Act::kKeep},
     {"More", [](Given& g) { More(g); }, Act::kKeep, Fact::kRequest},
     {"MoreOfKuryr", [](Given& g) { More(g).Asks({"eth0", "net1"}); }, Act::kChange},
     {"MoreOfOthers", [](Given& g) { More(g).Asks({"eth0"}); }, Act::kKeep},
