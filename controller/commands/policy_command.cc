@@ -195,7 +195,7 @@ int PrintPair(const policy::PolicyVerdicts& verdicts, const AskedPod& from, cons
   return pair.is_allowed() ? 0 : service::kUnwell;
 }
 
-/// Policies may hold for some pods of a backend alone.
+/// Nodes enforce policies on pods of routed pools alone.
 void SetNotEnforced(Survey& survey, const std::set<std::string>& names, Answer& answer) {
   const PolicyEnforcer* enforcer = survey.backend().facets().policies;
   json list = json::array();
@@ -243,7 +243,10 @@ int PrintPolicies(const Config& config, const PolicyQuestion& question) {
   answer.Set("enforced", has_enforcer);
   if (!has_enforcer)
     answer.Say(std::string("backend ") + config.backend->name() + " enforces no NetworkPolicy\n");
-  SetNotEnforced(survey, {question.pod, question.peer}, answer);
+  // Elsewhere policies hold for all pods, or for none.
+  std::set<std::string> doubtful;
+  if (needs.node_policies) doubtful = {question.pod, question.peer};
+  SetNotEnforced(survey, doubtful, answer);
   const int status =
       port ? PrintPair(listing.verdicts(), pod, listing.Find(question.peer), *port, answer)
            : PrintSelection(listing.verdicts(), pod, answer);
