@@ -216,12 +216,12 @@ TEST_F(HealthTest, MetricsCountCallsByCommandAndError) {
   nlohmann::json metrics = Metrics();
 
   const std::string name = "kuryr_daemon_request_duration_seconds";
-  EXPECT_EQ(metrics[name + "_count command=ADD code=0"], 1) << metrics.dump(1);
-  EXPECT_EQ(metrics[name + "_count command=ADD error=101"], 1);
+  EXPECT_EQ(metrics[name + "_count code=0 command=ADD"], 1) << metrics.dump(1);
+  EXPECT_EQ(metrics[name + "_count code=101 command=ADD"], 1);
   EXPECT_EQ(metrics[name + "_bucket code=0 command=ADD le=0.0005"], 0);
   EXPECT_EQ(metrics[name + "_bucket code=0 command=ADD le=60"], 1);
   EXPECT_EQ(metrics[name + "_bucket code=0 command=ADD le=+Inf"], 1);
-  EXPECT_GT(metrics[name + "_sum command=ADD code=0"], 0);
+  EXPECT_GT(metrics[name + "_sum code=0 command=ADD"], 0);
   EXPECT_EQ(metrics["kuryr_daemon_attachments"], 1);
 }
 
