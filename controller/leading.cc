@@ -52,7 +52,8 @@ bool EndsPodsFirst(const Config& config) {
 struct Leading::Worker {
   explicit Worker(Leading& leading)
       : api(std::make_shared<watcher::ApiClient>(leading.parts_.config.api.api)),
-        writer(*api, leading.parts_.informer.kinds().pods, leading.may_write_),
+        beside(std::make_shared<watcher::ApiClient>(leading.parts_.config.api.api)),
+        writer(*api, leading.parts_.informer.kinds().pods, leading.may_write_, beside.get()),
         view(*api, leading.nodes_) {
     Informer& informer = leading.parts_.informer;
     const RoundParts parts = leading.PartsOf(writer, view);
@@ -64,6 +65,7 @@ struct Leading::Worker {
   }
 
   const std::shared_ptr<watcher::ApiClient> api;
+  const std::shared_ptr<watcher::ApiClient> beside;
   Writer writer;
   ClusterView view;
   std::map<std::string_view, std::unique_ptr<Round>> rounds;  ///< by the kind of their keys
@@ -133,7 +135,7 @@ RoundParts Leading::PartsOf(Writer& writer, ClusterView& view) {
 
 Workers::Round Leading::MakeRound() {
   const auto worker = std::make_shared<Worker>(*this);
-  clients_.push_back(worker->api);
+  clients_.insert(clients_.end(), {worker->api, worker->beside});
   return [worker](const Key& key) { worker->rounds.at(key.kind)->Look(key); };
 }
 

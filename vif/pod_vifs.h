@@ -19,6 +19,8 @@ inline constexpr std::string_view kVifAnnotation = "openstack.org/kuryr-vif";
 /// The annotation that names a KuryrPort's maker, and the value that kuryr-controller writes.
 inline constexpr const char* kPlannerAnnotation = "kuryr.openstack.org/planner";
 inline constexpr const char* kPlanner = "kuryr-controller";
+/// The finalizer of kuryr-kubernetes on pods: a pod stays until its VIFs are released.
+inline constexpr const char* kPodFinalizer = "kuryr.openstack.org/pod-finalizer";
 inline constexpr std::string_view kDefaultIfname = "eth0";
 /// The annotation of a pod by which the maker of its KuryrPort tells the node that the plan of the
 /// running pod has changed: another value each time. kuryr-controller writes InterfacesOf.

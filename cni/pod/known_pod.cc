@@ -56,6 +56,11 @@ const json& Annotation(const json& pod, std::string_view key) {
   return MemberAt(MemberAt(MemberAt(pod, "metadata"), "annotations"), key);
 }
 
+bool HasFinalizer(const json& pod) {
+  const json& finalizers = MemberAt(MemberAt(pod, "metadata"), "finalizers");
+  return std::find(finalizers.begin(), finalizers.end(), vif::kPodFinalizer) != finalizers.end();
+}
+
 PlannedPod ReadPod(const watcher::WatchEvent& event, VifSource source) {
   PlannedPod pod{.name_space = event.name_space,
                  .name = event.name,
@@ -121,9 +126,11 @@ bool operator==(const PlannedPod& left, const PlannedPod& right) {
 KnownPod::Port KnownPod::ReadPort(const watcher::WatchEvent& event) {
   const bool deleted =
       !MemberAt(MemberAt(*event.object, "metadata"), "deletionTimestamp").is_null();
-  const bool ends = deleted && Annotation(*event.object, vif::kPlannerAnnotation) != vif::kPlanner;
+  const bool is_planners = Annotation(*event.object, vif::kPlannerAnnotation) == vif::kPlanner;
+  const bool ends = deleted && !is_planners;
   PodPlan plan = ends ? PodPlan{.kind = event.kind, .read = {}, .problem = {}} : DecodePlan(event);
   return {.pod_uid = StringAt(MemberAt(*event.object, "spec"), "podUid"),
+          .is_planners = is_planners,
           .plan = std::make_shared<const PodPlan>(std::move(plan))};
 }
 
@@ -134,6 +141,12 @@ void KnownPod::LearnPort(const watcher::WatchEvent& event) {
   } else {
     port_ = ReadPort(event);
   }
+}
+
+void KnownPod::LearnPod(const watcher::WatchEvent& event) {
+  const bool was_held = held_ && pod_ && pod_->uid == event.uid;
+  held_ = was_held || HasFinalizer(*event.object);
+  pod_ = ReadPod(event, source_);
 }
 
 KnownPod::Change KnownPod::Learn(const watcher::WatchEvent& event) {
@@ -148,7 +161,7 @@ KnownPod::Change KnownPod::Learn(const watcher::WatchEvent& event) {
     *this = KnownPod(source_);
     return Change::kGone;
   } else {
-    pod_ = ReadPod(event, source_);
+    LearnPod(event);
   }
   return pod() == before ? Change::kNone : Change::kPresent;
 }
@@ -156,7 +169,7 @@ KnownPod::Change KnownPod::Learn(const watcher::WatchEvent& event) {
 /// A KuryrPort may outlive its pod, and another pod may have its name by then. A static pod has one
 /// UID at the runtime, the hash of its manifest, and another at the API server.
 bool KnownPod::HasPort() const {
-  if (!port_ || port_->pod_uid.empty()) return false;
+  if (!port_ || port_->pod_uid.empty() || (port_->is_planners && !held_)) return false;
   return port_->pod_uid == pod_->uid || port_->pod_uid == pod_->manifest_hash;
 }
 

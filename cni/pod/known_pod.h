@@ -64,8 +64,9 @@ struct PlannedPod {
 
 /// One pod, from the events of the Pod and the KuryrPort of one name. Its VIFs are those of the
 /// Pod's annotation. Without one they are the KuryrPort's, if that is this very pod's and not being
-/// deleted. Each object's VIFs are decoded once, and the rest of the object is not kept. Not
-/// thread-safe.
+/// deleted. One of kuryr-controller counts from the pod's finalizer on (vif::kPodFinalizer), which
+/// is written at the same time: before, the pod may go, and its addresses be given to another one.
+/// Each object's VIFs are decoded once, and the rest of the object is not kept. Not thread-safe.
 class KnownPod {
  public:
   explicit KnownPod(VifSource source = VifSource::kAny) : source_(source) {}
@@ -98,14 +99,17 @@ class KnownPod {
  private:
   struct Port {
     std::string pod_uid;
+    bool is_planners = false;  ///< kuryr-controller made it
     std::shared_ptr<const PodPlan> plan;
   };
   [[nodiscard]] static Port ReadPort(const watcher::WatchEvent& event);
   void LearnPort(const watcher::WatchEvent& event);
+  void LearnPod(const watcher::WatchEvent& event);
   [[nodiscard]] bool HasPort() const;
 
   VifSource source_;
   std::optional<PlannedPod> pod_;  ///< its plan is the annotation's
+  bool held_ = false;              ///< the pod has, or had, vif::kPodFinalizer
   std::optional<Port> port_;
 };
 

@@ -17,14 +17,13 @@
 
 namespace kuryr::controller {
 
-/// The finalizer of kuryr-kubernetes on pods: a pod stays until its VIFs are released.
-inline constexpr const char* kPodFinalizer = "kuryr.openstack.org/pod-finalizer";
 /// The finalizer of kuryr-kubernetes on KuryrPorts: a deleted one stays until its pod's VIFs are
 /// released. Before Kubernetes 1.33, the end of a namespace deletes KuryrPorts before pods that
 /// still end.
 inline constexpr const char* kPortFinalizer = "kuryr.openstack.org/kuryrport-finalizer";
 using vif::kPlanner;
 using vif::kPlannerAnnotation;
+using vif::kPodFinalizer;
 /// The wishes of a pod's user for its default interface: addresses, separated by commas, and a MAC.
 inline constexpr const char* kAddressesAnnotation = "kuryr.openstack.org/ip-addresses";
 inline constexpr const char* kMacAnnotation = "kuryr.openstack.org/mac-address";

@@ -98,27 +98,27 @@ void DeletePort(const PodFacts& pod, const PortFacts& port, Writer& writer) {
   writer.DeletePort(pod.name_space, pod.name, port.uid);
 }
 
-/// Writes the finalizer before the KuryrPort, which would not hold its pod without it.
+/// Writes the finalizer and the KuryrPort at the same time. Nodes use neither before both are
+/// there.
 class KuryrPortSink : public VifSink {
  public:
   KuryrPortSink(Writer& writer, bool holds_ports) : writer_(writer), holds_ports_(holds_ports) {}
 
-  void Hold(const KnownPod& known) override {
-    const PodFacts& pod = *known.pod;
-    if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
-  }
-
   void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) override {
     const PodFacts& pod = *known.pod;
-    Hold(known);
     json status = EncodeStatus(vifs);
     if (known.port && known.port->ours && known.port->pod_uid == pod.uid) {
+      Hold(pod);
       writer_.PatchPortStatus(pod, VersionOf(*known.port), status);
       return;
     }
     // This KuryrPort is an older pod's of that name, or another producer's that does not count.
     if (known.port) DeletePort(pod, *known.port, writer_);
-    writer_.CreatePort(pod, EncodePort(pod, holds_ports_, std::move(status)));
+    const json port = EncodePort(pod, holds_ports_, std::move(status));
+    if (pod.has_finalizer)
+      writer_.CreatePort(pod, port);
+    else
+      writer_.HoldAndCreatePort(pod, {{"finalizers", WithFinalizer(pod)}}, port);
   }
 
   [[nodiscard]] bool Holds(const KnownPod& known) const override {
@@ -135,12 +135,17 @@ class KuryrPortSink : public VifSink {
     MarkPod(pod, planned);
   }
 
-  void Tell(const KnownPod& known) override {
-    if (known.port && known.port->changed && Holds(known))
-      MarkPod(*known.pod, vif::InterfacesOf(known.port->plan.kept.vifs()));
+  void Complete(const KnownPod& known) override {
+    if (!Holds(known)) return;
+    if (known.port->ours) Hold(*known.pod);
+    if (known.port->changed) MarkPod(*known.pod, vif::InterfacesOf(known.port->plan.kept.vifs()));
   }
 
  private:
+  void Hold(const PodFacts& pod) {
+    if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
+  }
+
   /// Changes the pod's annotation, which makes its node ask for the KuryrPort of a running pod.
   void MarkPod(const PodFacts& pod, const std::string& planned) {
     if (MarkOf(planned) == pod.plan_mark) return;

@@ -21,9 +21,6 @@ class VifSink {
   VifSink& operator=(const VifSink&) = delete;
   virtual ~VifSink() = default;
 
-  /// Writes the finalizer, if that is a request of its own, while the backend makes the plan.
-  virtual void Hold(const KnownPod& /*known*/) {}
-
   /// Writes a first plan, or a changed one. PlanError kRefused if the form has no room for it.
   virtual void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) = 0;
 
@@ -35,9 +32,9 @@ class VifSink {
   virtual void Replace(const KnownPod& known, const std::vector<vif::PodVif>& vifs,
                        const std::vector<IpAddress>& former) = 0;
 
-  /// Tells the pod's node of a plan that Replace has changed, if Replace did not: its process may
-  /// have been killed between two writes.
-  virtual void Tell(const KnownPod& /*known*/) {}
+  /// Completes what Write and Replace have begun: holds a planned pod, and tells its node of a
+  /// changed plan. Their process may have been killed between two writes.
+  virtual void Complete(const KnownPod& /*known*/) {}
 };
 
 /// The addresses as an annotation lists them.

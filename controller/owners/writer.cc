@@ -1,6 +1,7 @@
 #include "controller/owners/writer.h"
 
 #include <algorithm>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -77,6 +78,18 @@ void Writer::CreatePort(const PodFacts& pod, const json& port) {
   if (!whole) PatchPortStatus(pod, made, port.at("status"));
 }
 
+/// The end of `held` waits for its request.
+void Writer::HoldAndCreatePort(const PodFacts& pod, json metadata, const json& port) {
+  if (beside_ == nullptr) {
+    PatchPod(pod, std::move(metadata));
+    return CreatePort(pod, port);
+  }
+  std::future<void> held =
+      std::async(std::launch::async, [&] { PatchPod(*beside_, pod, std::move(metadata), {}); });
+  CreatePort(pod, port);
+  held.get();
+}
+
 /// Asks for a list of one, to which the controller has the right.
 void Writer::LearnPortOf(const PodFacts& pod) {
   json found =
@@ -85,13 +98,18 @@ void Writer::LearnPortOf(const PodFacts& pod) {
 }
 
 void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif::PodVif>& vifs) {
+  PatchPod(client_, pod, std::move(metadata), vifs);
+}
+
+void Writer::PatchPod(watcher::ApiClient& client, const PodFacts& pod, json metadata,
+                      const std::vector<vif::PodVif>& vifs) {
   metadata["uid"] = pod.uid;
   metadata["resourceVersion"] = pod.version;
   const json patch = {{"metadata", std::move(metadata)}};
   RequireLeading();
   const std::string answer =
-      client_.PatchText(PodPath(pod.name_space, pod.name) + "?fieldManager=" + kPlanner,
-                        watcher::PatchType::kMerge, patch);
+      client.PatchText(PodPath(pod.name_space, pod.name) + "?fieldManager=" + kPlanner,
+                       watcher::PatchType::kMerge, patch);
   const auto written = parser_.ParseItem(answer, {.kind = "Pod", .api_version = "v1"});
   // An admission webhook may have changed the plan: then it is read.
   const bool as_asked = !vifs.empty() && AnnotationOf(*written.object) == AnnotationOf(patch);

@@ -28,15 +28,20 @@ class Writer {
  public:
   using MayWrite = std::function<bool()>;
 
-  /// The client and the store, which learns of what was written, are borrowed.
-  Writer(watcher::ApiClient& client, PodStore& store, MayWrite may_write)
-      : client_(client), store_(store), may_write_(std::move(may_write)) {}
+  /// The clients and the store, which learns of what was written, are borrowed. `beside`: sends
+  /// what need not wait for the client; without it, one request follows the other.
+  Writer(watcher::ApiClient& client, PodStore& store, MayWrite may_write,
+         watcher::ApiClient* beside = nullptr)
+      : client_(client), beside_(beside), store_(store), may_write_(std::move(may_write)) {}
 
   void CreateEvent(const std::string& name_space, const nlohmann::json& event);
   /// Makes a KuryrPort. A definition with a status subresource takes the status by a request of
   /// its own. PlanError kRetry if there is no definition. A KuryrPort that exists already is a
   /// conflict (409), and the store learns it.
   void CreatePort(const PodFacts& pod, const nlohmann::json& port);
+  /// As PatchPod and CreatePort, at the same time. Where only one of them succeeds, what it wrote
+  /// stays: no node uses the KuryrPort before its pod is held.
+  void HoldAndCreatePort(const PodFacts& pod, nlohmann::json metadata, const nlohmann::json& port);
   /// `metadata` gets the pod's uid and resourceVersion as preconditions: a pod that has changed
   /// since is a conflict (409). `vifs`: those that its annotation says, if it has one. The API
   /// server notes kPlanner as the manager of what it changes.
@@ -64,10 +69,13 @@ class Writer {
  private:
   void RequireLeading() const;
   void LearnPortOf(const PodFacts& pod);
+  void PatchPod(watcher::ApiClient& client, const PodFacts& pod, nlohmann::json metadata,
+                const std::vector<vif::PodVif>& vifs);
   /// `deleted`: what the API server answered. False while somebody else's finalizer holds it.
   bool Release(const std::string& path, const nlohmann::json& deleted);
 
   watcher::ApiClient& client_;
+  watcher::ApiClient* const beside_;
   PodStore& store_;
   const MayWrite may_write_;
   watcher::EventParser parser_;

@@ -52,10 +52,11 @@ bool SaysPorts(const PlanState& plan, const std::vector<vif::PodVif>& vifs) {
 
 void Reconciler::Look(const Key& key) {
   const KnownPod known = pods_.Find(key.object);
+  // No address stands on an object when another pod gets it.
+  if (!known.pod && known.port && known.port->ours) DeleteOrphan(key, *known.port);
   round_.ReleaseGone(pods_, key, known.gone);
   if (!known.pod) {
     parts_.reporter.Clear(key.object);
-    if (known.port && known.port->ours) DeleteOrphan(key, *known.port);
     return;
   }
   round_.Try(key, known.pod->owner(), [&] { RoundOf(key, known); });
@@ -154,7 +155,7 @@ void Reconciler::Keep(const Key& key, const KnownPod& known, const Decision& dec
   const PlanState& plan = PlanOf(known);
   if (decision.act == Act::kConflict) Report(pod, kAddressConflict, decision.problem);
   // Of a change that another process did not bring to its end.
-  if (plan.ours && outlook.stands_here) sink_->Tell(known);
+  if (plan.ours && outlook.stands_here) sink_->Complete(known);
   Decision change = DecideInterfaces(known, outlook);
   while (Find(change.missing, key, known, outlook)) change = DecideInterfaces(known, outlook);
   if (change.missing != Fact::kNone) return;
@@ -252,7 +253,7 @@ void Reconciler::Plan(const Key& key, const KnownPod& known, Act act) {
   if (!request) return;
   const bool is_lost = act == Act::kRestore;
   auto vifs = is_lost ? ReserveTheSame(key, pod, *request) : Reserve(*request);
-  if (!vifs) return sink_->Hold(known);
+  if (!vifs) return;
   const bool is_first = !plan.present || !plan.refused.empty();
   if (is_first && !RecordClaims(*request, *vifs)) {
     parts_.backend.Release(pod.uid);

@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from controller.plan import plan_of
+from controller.plan import counts, plan_of
 from harness.expectation import Failed
 from harness.namespaces import WORK
 
@@ -116,9 +116,9 @@ class History(threading.Thread):
         return pod if pod and pod["metadata"]["uid"] == uid else None
 
     def plan(self, key, uid):
-        """The pod's plan; None as long as it has none."""
+        """The pod's plan, as its node sees it; None as long as it has none."""
         pod, port = self.pod(key, uid), self.present[PORTS].get(key)
-        beside = plan_of(port) if port and port["spec"]["podUid"] == uid else None
+        beside = plan_of(port) if pod and port and counts(port, pod) else None
         return beside or (pod and plan_of(pod))
 
     def leader(self):

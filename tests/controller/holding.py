@@ -11,12 +11,14 @@ class Holdings:
         self.sink = sink
         self.keys = {}  # {uid: its pod's key}, of pods that have the finalizer
         self.uids = {}  # {key: uid}
+        self.ports = {}  # {key: KuryrPort}
         self.said = defaultdict(set)  # {uid: addresses}
         self.holders = defaultdict(set)  # {address: uids}
 
     def apply(self, change):
         """The addresses that the change gives to a pod; [] where it gives none."""
         if change.kind == PORTS:
+            self.ports[change.key] = change.object
             uid = change.object["spec"]["podUid"] if change.object else None
             return self.say(uid, self.planned(change.object)) if uid in self.keys else []
         if change.kind != PODS:
@@ -33,10 +35,14 @@ class Holdings:
             return []
         self.keys[uid] = change.key
         told = {each["ip"] for each in change.object.get("status", {}).get("podIPs", [])}
-        return self.say(uid, told | (self.planned(change.object) if self.sink != "kuryrport" else set()))
+        return self.say(uid, told | self.planned(change.object if self.sink != "kuryrport" else self.port_of(change)))
+
+    def port_of(self, change):
+        port = self.ports.get(change.key)
+        return port if port and port["spec"]["podUid"] == change.object["metadata"]["uid"] else None
 
     def planned(self, written):
-        return addresses_of(try_plan(written) or {})
+        return addresses_of(written and try_plan(written) or {})
 
     def say(self, uid, addresses):
         new = addresses - self.said[uid]

@@ -2,17 +2,18 @@
 from collections import defaultdict
 
 from controller.history import PODS, PORTS
-from controller.plan import FINALIZER, addresses_of, plan_of, settled
+from controller.plan import FINALIZER, PLANNER, addresses_of, plan_of, settled
 from harness.expectation import expect
 from harness.report import Skipped
 
 
 class Claims:
-    """At one moment: who has which address."""
+    """At one moment: who has which address. No node uses kuryr-controller's KuryrPort of a pod that never had the finalizer."""
 
     def __init__(self):
         self.pods = {}  # {key: (uid, whether it lives)}
-        self.written = {}  # {(kind, key): (uid of its pod, addresses)}
+        self.held = set()  # uids
+        self.written = {}  # {(kind, key): (uid of its pod, addresses, whether it counts without the finalizer)}
 
     def apply(self, change):
         """The pod's uid that it is about; None when the object is gone."""
@@ -26,9 +27,12 @@ class Claims:
         if change.kind == PODS:
             phase = change.object.get("status", {}).get("phase")
             self.pods[change.key] = (uid, phase not in ("Succeeded", "Failed"))
+            if FINALIZER in change.object["metadata"].get("finalizers", []):
+                self.held.add(uid)
         plan = plan_of(change.object)
         if plan:
-            self.written[where] = (uid, addresses_of(plan))
+            counts = change.kind == PODS or PLANNER not in change.object["metadata"].get("annotations", {})
+            self.written[where] = (uid, addresses_of(plan), counts)
         else:
             self.written.pop(where, None)
         return uid
@@ -37,8 +41,8 @@ class Claims:
         """{address: uids}"""
         living = {uid for uid, lives in self.pods.values() if lives}
         holders = defaultdict(set)
-        for uid, addresses in self.written.values():
-            if uid in living or not needs_life:
+        for uid, addresses, counts in self.written.values():
+            if uid in living or not needs_life and (counts or uid in self.held):
                 for address in addresses:
                     holders[address].add(uid)
         return holders
@@ -116,17 +120,21 @@ def find_undecodable(changes, planned):
 
 
 def find_unheld(changes, foreign):
-    """Plans whose pod had no finalizer."""
-    pods = {}
+    """Plans that their pod's node could use, after or without the pod's finalizer. It uses a KuryrPort from the finalizer on."""
+    present, used = {PODS: {}, PORTS: {}}, set()
     for change in changes:
-        if change.kind == PODS:
-            pods[change.key] = change.object
-        if change.kind not in (PODS, PORTS) or change.object is None or not plan_of(change.object) or change.key in foreign:
+        if change.kind not in (PODS, PORTS) or change.key in foreign:
             continue
-        pod = pods.get(change.key)
-        uid = pod and pod["metadata"]["uid"]
-        is_its = change.kind == PODS or change.object["spec"]["podUid"] == uid
-        if pod and is_its and FINALIZER not in pod["metadata"].get("finalizers", []):
+        present[change.kind][change.key] = change.object
+        pod, port = (present[kind].get(change.key) for kind in (PODS, PORTS))
+        if not pod:
+            continue
+        uid = pod["metadata"]["uid"]
+        has_port = port and port["spec"]["podUid"] == uid and plan_of(port)
+        is_held = FINALIZER in pod["metadata"].get("finalizers", [])
+        if has_port and is_held:
+            used.add(uid)
+        if not is_held and (plan_of(pod) or has_port and uid in used):
             yield f"{change.kind} {change.key} at revision {change.revision}"
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from controller.cluster import NODES
 from controller.history import PODS, PORTS
-from controller.plan import is_active, main_addresses, try_plan
+from controller.plan import counts, is_active, main_addresses, try_plan
 from harness.kube_api import MERGE_PATCH
 
 WRITERS = 8
@@ -83,7 +83,7 @@ class Nodes(threading.Thread):
         if self.sink != "kuryrport":
             return try_plan(pod)
         port = self.history.present[PORTS].get(key)
-        return try_plan(port) if port and port["spec"]["podUid"] == pod["metadata"]["uid"] else None
+        return try_plan(port) if port and counts(port, pod) else None
 
     def write(self, function, *arguments):
         self.writers.submit(function, *arguments).add_done_callback(self.note_failure)

@@ -4,6 +4,7 @@ import json
 from harness.pod import ANNOTATION
 
 FINALIZER = "kuryr.openstack.org/pod-finalizer"
+PLANNER = "kuryr.openstack.org/planner"  # stands on KuryrPorts of kuryr-controller
 
 
 def plan_of(written):
@@ -19,6 +20,13 @@ def plan_of(written):
         return {"eth0": value}
     data = value["versioned_object.data"]
     return {"eth0": data["default_vif"], **data.get("additional_vifs", {})}
+
+
+def counts(port, pod):
+    """Whether the pod's node uses the KuryrPort: kuryr-controller's holds from the pod's finalizer on."""
+    if port["spec"]["podUid"] != pod["metadata"]["uid"]:
+        return False
+    return FINALIZER in pod["metadata"].get("finalizers", []) or PLANNER not in port["metadata"].get("annotations", {})
 
 
 def try_plan(written):

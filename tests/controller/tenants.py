@@ -5,10 +5,10 @@ from urllib.parse import quote
 from controller.cluster import RBAC
 from controller.history import PODS, PORTS
 from controller.life import Made
+from controller.plan import PLANNER
 from harness.kube_api import MERGE_PATCH
 
 HOLD = "example.com/hold"  # a finalizer of theirs
-PLANNER = "kuryr.openstack.org/planner"  # stands on KuryrPorts of kuryr-controller
 # In its namespace a user has ClusterRole edit; this one has more.
 MORE = [{"apiGroups": ["openstack.org"], "resources": ["kuryrports", "kuryrports/status"], "verbs": ["*"]},
         {"apiGroups": ["k8s.cni.cncf.io"], "verbs": ["*"],

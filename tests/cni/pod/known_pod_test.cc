@@ -179,17 +179,58 @@ TEST_F(KnownPodTest, AKuryrPortThatIsBeingDeletedPlansNothing) {
   EXPECT_EQ(Mac(), "");
 }
 
-TEST_F(KnownPodTest, OneOfKuryrControllersPlansUntilItIsGone) {
-  (void)Take(port_);
+/// The pod's KuryrPort is of kuryr-controller.
+class PlannersPortTest : public KnownPodTest {
+ protected:
+  PlannersPortTest() {
+    ours_["metadata"]["annotations"] = {{vif::kPlannerAnnotation, vif::kPlanner}};
+    held_["metadata"]["finalizers"] = {"example.org/own", vif::kPodFinalizer};
+  }
+
+  json ours_ = port_;
+  json held_ = pod_;
+};
+
+TEST_F(PlannersPortTest, PlansUntilItIsGone) {
+  (void)Take(ours_);
+  (void)Take(held_);
+  ours_["metadata"]["deletionTimestamp"] = "2026-11-27T10:00:00Z";
+
+  (void)Take(ours_, EventType::kModified);
+
+  EXPECT_EQ(Mac(), kMac);
+}
+
+TEST_F(PlannersPortTest, PlansNothingBeforeThePodIsHeld) {
   (void)Take(pod_);
-  const std::string mac = Mac();
-  json port = port_;
-  port["metadata"]["deletionTimestamp"] = "2026-11-27T10:00:00Z";
-  port["metadata"]["annotations"] = {{vif::kPlannerAnnotation, vif::kPlanner}};
+  EXPECT_EQ(Take(ours_), Change::kNone);
+  EXPECT_EQ(Mac(), "");
+  EXPECT_FALSE(known_.complete());
 
-  (void)Take(port, EventType::kModified);
+  EXPECT_EQ(Take(held_, EventType::kModified), Change::kPresent);
 
-  EXPECT_EQ(Mac(), mac);
+  EXPECT_EQ(Mac(), kMac);
+  EXPECT_TRUE(known_.complete());
+}
+
+TEST_F(PlannersPortTest, PlansAlsoWhenThePodIsHeldNoMore) {
+  (void)Take(ours_);
+  (void)Take(held_);
+
+  EXPECT_EQ(Take(pod_, EventType::kModified), Change::kNone);
+
+  EXPECT_EQ(Mac(), kMac);
+}
+
+TEST_F(PlannersPortTest, HoldOfAnEarlierPodIsNotThisOnes) {
+  (void)Take(held_);
+  pod_["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555";
+  ours_["spec"]["podUid"] = pod_["metadata"]["uid"];
+  (void)Take(pod_, EventType::kModified);
+
+  (void)Take(ours_);
+
+  EXPECT_EQ(Mac(), "");
 }
 
 TEST_F(KnownPodTest, AKuryrPortWithoutVifsIsAwaited) {

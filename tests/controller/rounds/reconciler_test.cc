@@ -110,21 +110,12 @@ class ReconcilerTest : public ::testing::Test {
                     .view = view_};
 };
 
-TEST_F(ReconcilerTest, PodIsHeldWhileTheBackendWorksOnItsPlan) {
-  parts_.sink = SinkKind::kKuryrPort;
+TEST_F(ReconcilerTest, NothingIsWrittenWhileTheBackendWorksOnThePlan) {
   backend_.busy_ = true;
-
-  Round();
-
-  EXPECT_TRUE(test::HasFinalizer(client_.Get(PodPath("default", "a"))));
-  Round();
-  EXPECT_EQ(Patches(), 1U);
-}
-
-TEST_F(ReconcilerTest, PodWhoseAnnotationIsToHaveThePlanIsNotHeldBefore) {
-  backend_.busy_ = true;
-
-  Round();
+  for (const SinkKind sink : {SinkKind::kKuryrPort, SinkKind::kPodState}) {
+    parts_.sink = sink;
+    Round();
+  }
 
   EXPECT_EQ(Patches(), 0U);
 }
