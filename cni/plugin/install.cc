@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -30,9 +32,14 @@ struct File {
   std::string text;  ///< in place of the source's; empty: the source's
 };
 
-UniqueFd Open(const fs::path& source) {
+constexpr const char* kOwnProgram = "/proc/self/exe";
+constexpr const char* kConflists[] = {kImageConflist,
+                                      "/usr/share/doc/kuryr-cni/examples/10-kuryr.conflist"};
+
+/// `remedy` is for a source that the user may choose.
+UniqueFd Open(const fs::path& source, const std::string& remedy = "") {
   UniqueFd fd(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) ThrowErrno("open " + source.string());
+  if (!fd) ThrowErrno("open " + source.string() + remedy);
   return fd;
 }
 
@@ -133,19 +140,61 @@ std::string WholeConf(const fs::path& file) {
 
 std::vector<File> FilesOf(const Installation& to, const Folders& folders) {
   std::vector<File> files;
-  const auto add = [&](const fs::path& source, const fs::path& folder, const fs::path& name,
-                       mode_t mode) {
-    files.push_back({source, folder / name, mode, Open(source), {}});
-  };
-  for (const fs::path& folder : folders.bin_dirs) add("/proc/self/exe", folder, "kuryr-cni", 0755);
-  add(to.kuryr_conf, Below(to.host, "/etc/kuryr"), "kuryr.conf", 0600);
-  files.back().text = WholeConf(to.kuryr_conf);
+  files.reserve(folders.bin_dirs.size() + folders.conf_dirs.size() + 1);
+  for (const fs::path& folder : folders.bin_dirs)
+    files.push_back({kOwnProgram, folder / "kuryr-cni", 0755, Open(kOwnProgram), {}});
+  const fs::path conf = Below(to.host, "/etc/kuryr/kuryr.conf");
+  std::error_code missing;
+  UniqueFd conf_from = Open(to.kuryr_conf, " (--config-file names another)");
+  if (!fs::equivalent(to.kuryr_conf, conf, missing))
+    files.push_back({to.kuryr_conf, conf, 0600, std::move(conf_from), WholeConf(to.kuryr_conf)});
   const std::string list = ListFor(to, folders.search);
-  for (const fs::path& folder : folders.conf_dirs) {
-    add(to.conflist, folder, to.conflist.filename(), 0644);
-    files.back().text = list;
-  }
+  for (const fs::path& folder : folders.conf_dirs)
+    files.push_back({to.conflist, folder / to.conflist.filename(), 0644,
+                     Open(to.conflist, " (--conflist names another)"), list});
   return files;
+}
+
+/// A network configuration in one of the folders that is not `own`.
+std::optional<fs::path> OtherConfiguration(const std::vector<fs::path>& folders,
+                                           const fs::path& own) {
+  std::error_code missing;
+  for (const fs::path& folder : folders) {
+    for (const auto& entry : fs::directory_iterator(folder, missing)) {
+      const fs::path extension = entry.path().extension();
+      const bool is_read = extension == ".conflist" || extension == ".conf" || extension == ".json";
+      if (is_read && entry.path().filename() != own) return entry.path();
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whoever tries the command on a machine must not change the network of its containers. Empty if
+/// the user has named the machine, or it has no network yet.
+std::string WhyNot(const Installation& asked, const Installation& to, const Folders& folders) {
+  if (!asked.host.empty() || to.host == kImageRoot) return "";
+  const auto other = OtherConfiguration(folders.conf_dirs, to.conflist.filename());
+  if (!other) return "";
+  return "this machine has the network configuration " + other->string() +
+         ", and runtimes take the first by name: --host / installs kuryr-cni beside it";
+}
+
+std::string TextOf(const std::vector<File>& files) {
+  std::string text;
+  for (const File& each : files)
+    text +=
+        (IsThere(each.target) ? "would replace " : "would install ") + each.target.string() + "\n";
+  return text;
+}
+
+/// With the defaults of what the user has not named.
+Installation Completed(Installation to) {
+  if (to.host.empty()) to.host = fs::is_directory(kImageRoot) ? kImageRoot : "/";
+  if (!to.conflist.empty()) return to;
+  const auto* const found = std::find_if(std::begin(kConflists), std::end(kConflists),
+                                         [](const char* file) { return IsThere(file); });
+  to.conflist = found == std::end(kConflists) ? kConflists[0] : *found;
+  return to;
 }
 
 void Put(const File& file) {
@@ -166,12 +215,17 @@ void Put(const File& file) {
 
 }  // namespace
 
-std::string Install(const Installation& to) {
+std::string Install(const Installation& asked) {
+  const Installation to = Completed(asked);
   if (!fs::is_directory(to.host))
     throw std::runtime_error("no folder " + to.host.string() +
                              ": --host says where the node's root is");
   const Folders folders = FoldersOf(to);
   const std::vector<File> files = FilesOf(to, folders);
+  const std::string why_not = WhyNot(asked, to, folders);
+  if (to.only_tells)
+    return folders.warnings + (why_not.empty() ? "" : why_not + "\n") + TextOf(files);
+  if (!why_not.empty()) throw std::runtime_error("nothing is installed: " + why_not);
   const fs::path state = Below(to.host, "/run/kuryr");
   fs::create_directories(state);
   fs::permissions(state, fs::perms::owner_all);

@@ -59,12 +59,11 @@ void Examine(const Examination& examination, Options& options) {
 service::CommandLine AddInstallCommand(service::CommandLine& line, Installation& installation) {
   service::CommandLine command = line.AddCommand(
       "install", "Put this program, kuryr.conf and the network configuration on a node");
-  if (!std::filesystem::is_directory(installation.host)) installation.host = "/";
   command.Add("--host FOLDER", installation.host,
-              "Install below this root of a node (default /host where it exists, as in the image, "
-              "or else /)");
+              "Install below this root of a node (default: /host, where the image's container has "
+              "the node; without /host, this machine if it has no other network configuration)");
   command.Add("--conflist FILE", installation.conflist,
-              "Install this network configuration (default: the image's)");
+              "Install this network configuration (default: the image's or package's)");
   command.Add("--cni-conf-dir FOLDER", installation.conf_dir,
               "Put it here (default: as the runtime's configuration says)");
   command.Add("--cni-bin-dir FOLDER", installation.bin_dir,
@@ -100,6 +99,7 @@ Options ParseOptions(int argc, char** argv) {
   Decoding decoding;
   service::CommandLineOption decode_option = line.Add(
       "--decode FILE", decoding.files,
+  command.Add("--dry-run", installation.only_tells, "Only show what it would install");
       "Print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and which "
       "driver this node would take");
   decode_option.AllowAnyNumber();

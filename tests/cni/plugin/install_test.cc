@@ -21,7 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -305,6 +307,64 @@ TEST_F(InstallTest, AMissingNetworkChangesNothingOnTheNode) {
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("20-net.conflist"), HasSubstr("No such file")));
   EXPECT_TRUE(fs::is_empty(host_));
+}
+
+TEST_F(InstallTest, ADryRunWritesNothingAndTellsWhatWouldBeReplaced) {
+  WriteFile("etc/kuryr/kuryr.conf", "[ovn]\n");
+  const ProcessResult result = Install({"--dry-run"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, "would install " + (host_ / "opt/cni/bin/kuryr-cni").string() +
+                            "\nwould replace " + (host_ / "etc/kuryr/kuryr.conf").string() +
+                            "\nwould install " +
+                            (host_ / "etc/cni/net.d/20-net.conflist").string() + "\n");
+  EXPECT_THAT(Modes(), ElementsAre(Pair("etc/kuryr/kuryr.conf", ::testing::_)));
+  EXPECT_FALSE(fs::exists(host_ / "run"));
+}
+
+TEST_F(InstallTest, ANodesOwnConfigurationStaysWithItsDropIns) {
+  WriteFile("etc/kuryr/kuryr.conf", "[kubernetes]\n");
+  WriteFile("etc/kuryr/kuryr.conf.d/1-own.conf", "[cni_daemon]\nagent_wait = 30\n");
+  std::vector<std::string> argv = InstallCommand();
+  argv[1] = "--config-file=" + (host_ / "etc/kuryr/kuryr.conf").string();
+  const ProcessResult result = RunProgram({.argv = argv});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, Not(HasSubstr("kuryr.conf")));
+  EXPECT_EQ(TextOf(host_ / "etc/kuryr/kuryr.conf"), "[kubernetes]\n");
+}
+
+/// On this machine, with folders of its own.
+class InstallHereTest : public InstallTest {
+ protected:
+  void SetUp() override {
+    if (fs::exists("/host")) GTEST_SKIP() << "SKIPPED: this machine has /host";
+    InstallTest::SetUp();
+  }
+  /// Runs `before`, the installation without --host, then `after`.
+  [[nodiscard]] ProcessResult Here(const std::string& before, const std::string& after) const {
+    const std::string script =
+        "for d in /etc /opt /run; do mount -t tmpfs tmpfs $d; done; mkdir -p /etc/cni/net.d; " +
+        before + "\"$@\" || echo status $?; " + after;
+    std::vector<std::string> argv = {"unshare", "--mount", "sh", "-uc", script, "sh"};
+    for (const std::string& word : InstallCommand())
+      if (!word.starts_with("--host=")) argv.push_back(word);
+    return RunProgram({.argv = argv});
+  }
+};
+
+TEST_F(InstallHereTest, AMachineWithoutANetworkGetsOne) {
+  EXPECT_THAT(Here("", "ls /etc/cni/net.d /opt/cni/bin").out,
+              AllOf(HasSubstr("installed /etc/cni/net.d/20-net.conflist\n"),
+                    HasSubstr("/etc/cni/net.d:\n20-net.conflist\n"), HasSubstr("\nkuryr-cni\n")));
+}
+
+TEST_F(InstallHereTest, AMachineThatHasAnotherNetworkIsLeftAloneUnlessItIsNamed) {
+  const std::string other = "touch /etc/cni/net.d/87-podman.conflist; ";
+  const ProcessResult result = Here(other, "ls /etc/cni/net.d /opt");
+  EXPECT_THAT(result.err, AllOf(HasSubstr("nothing is installed: "), HasSubstr("--host / installs"),
+                                HasSubstr("/etc/cni/net.d/87-podman.conflist")));
+  EXPECT_EQ(result.out, "status 2\n/etc/cni/net.d:\n87-podman.conflist\n\n/opt:\n");
+  EXPECT_THAT(Here(other + "set -- \"$@\" --host /; ", "").out,
+              HasSubstr("installed /etc/cni/net.d/20-net.conflist\n"));
 }
 
 TEST_F(InstallTest, AHostThatIsNotThereIsNotMade) {
