@@ -92,6 +92,12 @@ Finding CheckPods(ApiClient& client, const std::string& node) {
           "set [kubernetes] node_name, if kubectl get nodes has another name for this node"};
 }
 
+/// Errors of the client begin with the words that doctor's line begins with.
+std::string WithoutSubject(const std::string& message) {
+  const std::string subject = std::string(kApi) + " ";
+  return message.starts_with(subject) ? message.substr(subject.size()) : message;
+}
+
 }  // namespace
 
 Findings CheckApi(const Config& config) {
@@ -111,7 +117,7 @@ Findings CheckApi(const Config& config) {
          "look at the credentials and rights that [kubernetes] of kuryr.conf names"});
   } catch (const std::exception& e) {
     findings.push_back(
-        {kApi, Verdict::kBad, e.what(),
+        {kApi, Verdict::kBad, WithoutSubject(e.what()),
          "look at api_root, ssl_ca_crt_file and kubeconfig in [kubernetes] of kuryr.conf"});
   }
   return findings;

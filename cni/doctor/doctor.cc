@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -59,13 +60,43 @@ Findings Forgiven(Findings findings, const char* why) {
 const char* NameOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kGood:
-      return "good";
+      return "ok";
     case Verdict::kBad:
-      return "bad";
+      return "failed";
     case Verdict::kUnknown:
       break;
   }
   return "unknown";
+}
+
+ptrdiff_t Count(const Findings& findings, Verdict verdict) {
+  return std::count_if(findings.begin(), findings.end(),
+                       [&](const Finding& finding) { return finding.verdict == verdict; });
+}
+
+/// The first fault comes first in a user's work, too: checks stand in the order in which an ADD
+/// needs what they check.
+std::string Summary(const Findings& findings) {
+  const ptrdiff_t unknown = Count(findings, Verdict::kUnknown);
+  const std::string unchecked =
+      unknown == 0 ? ""
+                   : "; " + std::to_string(unknown) + " could not be checked, or may not matter";
+  const auto first = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.verdict == Verdict::kBad;
+  });
+  if (first == findings.end()) return "no fault found" + unchecked;
+  const ptrdiff_t failed = Count(findings, Verdict::kBad);
+  return std::to_string(failed) + (failed == 1 ? " fault" : " faults") + unchecked +
+         ". Begin with " + first->subject + ", then run doctor again";
+}
+
+constexpr const char* kPlain = "\x1b[0m";
+
+std::string ColourOf(Verdict verdict) {
+  constexpr const char* kGreen = "\x1b[32m";
+  constexpr const char* kRed = "\x1b[31m";
+  constexpr const char* kYellow = "\x1b[33m";
+  return verdict == Verdict::kGood ? kGreen : verdict == Verdict::kBad ? kRed : kYellow;
 }
 
 const char* MarkOf(Verdict verdict) {
@@ -125,27 +156,29 @@ Findings Examine(const std::vector<std::string>& config_files, const RuntimeFold
 std::string ToJson(const Findings& findings) {
   json all = json::array();
   for (const Finding& finding : findings) {
-    all.push_back({{"subject", finding.subject},
-                   {"verdict", NameOf(finding.verdict)},
-                   {"found", Printable(finding.found, kMostText)},
-                   {"mend", finding.mend}});
+    all.push_back({{"check", finding.subject},
+                   {"status", NameOf(finding.verdict)},
+                   {"message", Printable(finding.found, kMostText)},
+                   {"remedy", finding.mend}});
   }
-  return json{{"findings", all}}.dump(2) + "\n";
+  const json answer = {{"checks", all},
+                       {"failed", Count(findings, Verdict::kBad)},
+                       {"unknown", Count(findings, Verdict::kUnknown)},
+                       {"summary", Summary(findings)}};
+  return answer.dump(2) + "\n";
 }
 
-std::string ToText(const Findings& findings) {
+std::string ToText(const Findings& findings, bool is_coloured) {
   std::string text;
   for (const Finding& finding : findings) {
-    text += std::string(MarkOf(finding.verdict)) + " " + finding.subject + ": " +
-            Printable(finding.found, kMostText) + "\n";
+    const std::string mark = MarkOf(finding.verdict);
+    text += (is_coloured ? ColourOf(finding.verdict) + mark + kPlain : mark) + " " +
+            finding.subject + ": " + Printable(finding.found, kMostText) + "\n";
     if (!finding.mend.empty()) text += "    " + finding.mend + "\n";
   }
-  return text;
+  return text + Summary(findings) + "\n";
 }
 
-bool IsHealthy(const Findings& findings) {
-  return std::none_of(findings.begin(), findings.end(),
-                      [](const Finding& finding) { return finding.verdict == Verdict::kBad; });
-}
+bool IsHealthy(const Findings& findings) { return Count(findings, Verdict::kBad) == 0; }
 
 }  // namespace kuryr::cni::doctor

@@ -206,7 +206,9 @@ bool HasAgent(const Config& config) {
 
 Finding CheckAgent(const Config& config) {
   const std::string subject = "kuryr-daemon";
-  if (!HasAgent(config)) return {subject, Verdict::kGood, "none: kuryr-cni works alone", ""};
+  if (!HasAgent(config))
+    return {subject, Verdict::kUnknown, "none: kuryr-cni works alone",
+            "none, if this node shall have no agent; otherwise start kuryr-daemon"};
   const std::string mend = "look at kuryr-daemon status, and at its log";
   try {
     const AgentReply reply =

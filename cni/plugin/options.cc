@@ -52,7 +52,9 @@ service::CommandLine AddDoctorCommand(service::CommandLine& line, Examination& e
 
 void Examine(const Examination& examination, Options& options) {
   const auto findings = doctor::Examine(options.config_files, examination.folders);
-  options.text = examination.json ? doctor::ToJson(findings) : doctor::ToText(findings);
+  const bool is_coloured = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  options.text =
+      examination.json ? doctor::ToJson(findings) : doctor::ToText(findings, is_coloured);
   options.exit_code = doctor::IsHealthy(findings) ? 0 : service::kUnwell;
 }
 

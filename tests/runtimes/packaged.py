@@ -32,10 +32,10 @@ def check(facts):
         assert [plugin["type"] for plugin in installed["plugins"]] == ["kuryr-cni", "portmap"], installed
         assert installed["cniVersions"] == ["1.0.0"], installed
     with facts.fact("kuryr-cni doctor finds program and versions well"):
-        found = json.loads(run(WORK / "kuryr-cni", "doctor", "--json", check=False))["findings"]
-        told = {each["subject"]: (each["verdict"], each["found"]) for each in found}
-        assert told["program"] == ("good", f"{FOLDER}/kuryr-cni can be executed"), told
-        assert told["versions of CNI"][0] == "good", told
+        found = json.loads(run(WORK / "kuryr-cni", "doctor", "--json", check=False))["checks"]
+        told = {each["check"]: (each["status"], each["message"]) for each in found}
+        assert told["program"] == ("ok", f"{FOLDER}/kuryr-cni can be executed"), told
+        assert told["versions of CNI"][0] == "ok", told
     with containerd.start() as cri:
         with facts.fact("a sandbox has an address"):
             sandbox = cri.run_pod_sandbox(Pod("web", "uid-1"))

@@ -59,20 +59,20 @@ class DoctorTest : public PluginTest {
     Write(name, text);
     std::filesystem::permissions(work_ / name, std::filesystem::perms::owner_all);
   }
-  /// The one finding of the subject: the verdict, what was found, and the mend.
+  /// The one check of the subject: its status, message and remedy.
   [[nodiscard]] std::string Of(const std::string& subject) const {
     return FindingOf(subject, Ask({"--json"}));
   }
   static std::string FindingOf(const std::string& subject, const ProcessResult& result) {
     const json answer = json::parse(result.out);
     std::string found;
-    for (const json& finding : answer.at("findings")) {
-      if (finding.at("subject") != subject) continue;
+    for (const json& check : answer.at("checks")) {
+      if (check.at("check") != subject) continue;
       EXPECT_EQ(found, "") << "twice";
-      const std::string verdict = finding.at("verdict");
-      found = verdict + ": " + finding.at("found").get<std::string>() + "; " +
-              finding.at("mend").get<std::string>();
-      EXPECT_TRUE(verdict != "bad" || result.status == 1) << result.status;
+      const std::string status = check.at("status");
+      found = status + ": " + check.at("message").get<std::string>() + "; " +
+              check.at("remedy").get<std::string>();
+      EXPECT_TRUE(status != "failed" || result.status == 1) << result.status;
     }
     return found;
   }
@@ -107,8 +107,8 @@ TEST_F(DoctorApiTest, NodeThatLacksNothingIsHealthy) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("✓ kuryr.conf"), HasSubstr("✓ kernel: veth"),
                                 HasSubstr("✓ Open vSwitch: bridge br-int"),
                                 HasSubstr("✓ network configuration"), HasSubstr("✓ program"),
-                                HasSubstr("✓ kuryr-daemon: none"), HasSubstr("✓ API server"),
-                                HasSubstr("✓ rights: all")));
+                                HasSubstr("? kuryr-daemon: none"), HasSubstr("✓ API server"),
+                                HasSubstr("✓ rights: all"), HasSubstr("\nno fault found; ")));
 }
 
 TEST_F(DoctorTest, ItLeavesTheNodeAsItWas) {
@@ -124,15 +124,42 @@ TEST_F(DoctorTest, ItLeavesTheNodeAsItWas) {
 TEST_F(DoctorTest, BridgeThatIsMissingIsNamedWithItsOption) {
   ovs_->Vsctl({"del-br", "br-int"});
 
-  EXPECT_THAT(Of("Open vSwitch"), AllOf(HasSubstr("bad: "), HasSubstr("br-int"),
+  EXPECT_THAT(Of("Open vSwitch"), AllOf(HasSubstr("failed: "), HasSubstr("br-int"),
                                         HasSubstr("[neutron_defaults] ovs_bridge")));
+}
+
+TEST_F(DoctorTest, TheLastLineCountsFaultsAndSaysWhereToBegin) {
+  ovs_->Vsctl({"del-br", "br-int"});
+  Write("net.d/00-bridge.conflist", R"({"plugins": [{"type": "bridge"}]})");
+
+  const json answer = json::parse(Ask({"--json"}).out);
+  const std::string summary = answer.at("summary");
+
+  EXPECT_GE(answer.at("failed"), 2);
+  EXPECT_THAT(summary, AllOf(StartsWith(answer.at("failed").dump() + " faults"),
+                             HasSubstr("Begin with Open vSwitch")));
+  EXPECT_THAT(Ask().out, ::testing::EndsWith(summary + "\n"));
+}
+
+TEST_F(DoctorTest, MarksHaveColoursOnATerminalAlone) {
+  const auto on_terminal = [&](const std::string& environment) {
+    return Process({.argv = {"env", environment, "script", "--quiet", "--command",
+                             test::BinDir() + "/kuryr-cni --config-file=" +
+                                 (work_ / "kuryr.conf").string() + " doctor",
+                             "/dev/null"}})
+        .Wait()
+        .out;
+  };
+  EXPECT_THAT(on_terminal("NONE="), HasSubstr("\x1b[32m✓\x1b[0m kuryr.conf"));
+  EXPECT_THAT(on_terminal("NO_COLOR=1"), AllOf(HasSubstr("✓ kuryr.conf"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(Ask().out, Not(HasSubstr("\x1b")));
 }
 
 TEST_F(DoctorTest, ConfigurationOfAnotherPluginThatComesFirstIsNamed) {
   Write("net.d/00-bridge.conflist", R"({"plugins": [{"type": "bridge"}]})");
 
   EXPECT_THAT(Of("network configuration"),
-              AllOf(HasSubstr("bad: "), HasSubstr("00-bridge.conflist has type bridge")));
+              AllOf(HasSubstr("failed: "), HasSubstr("00-bridge.conflist has type bridge")));
 }
 
 TEST_F(DoctorTest, ConfigurationOfMultusIsLeftToItsReader) {
@@ -145,7 +172,7 @@ TEST_F(DoctorTest, InOvsCnisPlaceItNeedsNeitherApiServerNorItsOwnBridge) {
   ovs_->Vsctl({"del-br", "br-int"});
   api_.reset();
   Write("net.d/00-ovs.conf", R"({"type": "ovs", "bridge": "br1"})");
-  EXPECT_THAT(Of("network configuration"), HasSubstr("bad: "));
+  EXPECT_THAT(Of("network configuration"), HasSubstr("failed: "));
 
   std::filesystem::create_symlink("kuryr-cni", work_ / "bin/ovs");
 
@@ -167,14 +194,14 @@ TEST_F(DoctorTest, BridgeThatVswitchdCannotMakeIsNamed) {
   ovs_->Vsctl(
       {"--no-wait", "add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=nonsense"});
 
-  EXPECT_THAT(Of("Open vSwitch"), HasSubstr("bad: ovs-vswitchd did not make bridge br-int"));
+  EXPECT_THAT(Of("Open vSwitch"), HasSubstr("failed: ovs-vswitchd did not make bridge br-int"));
 }
 
 TEST_F(DoctorTest, ConfigurationThatIsNoFileIsNamedAndNotAwaited) {
   ASSERT_EQ(::mkfifo((work_ / "net.d/00-\x1b[2J.conf").c_str(), 0666), 0);
 
   EXPECT_THAT(Of("network configuration"),
-              AllOf(HasSubstr("bad: "), HasSubstr("no regular file"), Not(HasSubstr("\x1b"))));
+              AllOf(HasSubstr("failed: "), HasSubstr("no regular file"), Not(HasSubstr("\x1b"))));
 }
 
 TEST_F(DoctorTest, ConfigurationThatIsNoJsonIsNamed) {
@@ -193,18 +220,18 @@ TEST_F(DoctorTest, AListThatOffersAVersionThatAPluginDoesNotKnowIsNamedWithItsRe
   Write("net.d/10-kuryr.conflist",
         R"({"cniVersions":["0.4.0","1.0.0","1.1.0"],"plugins":[{"type":"kuryr-cni"},)"
         R"({"type":"portmap"}]})");
-  EXPECT_THAT(Of("versions of CNI"),
-              AllOf(HasSubstr("bad: "), HasSubstr("plugin portmap"), HasSubstr("no such program")));
+  EXPECT_THAT(Of("versions of CNI"), AllOf(HasSubstr("failed: "), HasSubstr("plugin portmap"),
+                                           HasSubstr("no such program")));
   WriteProgram("bin/portmap", "#!/bin/sh\necho '{\"supportedVersions\":[\"0.4.0\",\"1.0.0\"]}'\n");
   EXPECT_THAT(
       Of("versions of CNI"),
-      AllOf(HasSubstr("bad: "), HasSubstr("10-kuryr.conflist offers CNI 0.4.0, 1.0.0, 1.1.0"),
+      AllOf(HasSubstr("failed: "), HasSubstr("10-kuryr.conflist offers CNI 0.4.0, 1.0.0, 1.1.0"),
             HasSubstr("bin/portmap knows 0.4.0, 1.0.0"), HasSubstr(R"(["0.4.0","1.0.0"])")));
   WriteProgram("bin/portmap", "#!/bin/sh\nexit 1\n");
   EXPECT_THAT(Of("versions of CNI"), HasSubstr("unknown: "));
   WriteProgram("bin/portmap",
                "#!/bin/sh\necho '{\"supportedVersions\":[\"0.4.0\",\"1.0.0\",\"1.1.0\"]}'\n");
-  EXPECT_THAT(Of("versions of CNI"), HasSubstr("good: all plugins know"));
+  EXPECT_THAT(Of("versions of CNI"), HasSubstr("ok: all plugins know"));
 }
 
 TEST_F(DoctorTest, TheFoldersThatContainerdReadsCount) {
@@ -213,12 +240,12 @@ TEST_F(DoctorTest, TheFoldersThatContainerdReadsCount) {
   Write("node/etc/cni/net.d/10-kuryr.conflist", R"({"plugins": [{"type": "kuryr-cni"}]})");
   WriteProgram("node/opt/cni/bin/kuryr-cni", "");
   EXPECT_THAT(FindingOf("program", AskNode()),
-              AllOf(HasSubstr("bad: "),
+              AllOf(HasSubstr("failed: "),
                     HasSubstr("/usr/lib/cni/kuryr-cni, where containerd looks "
                               "(/etc/containerd/config.toml)"),
                     HasSubstr("kuryr-cni install")));
   WriteProgram("node/usr/lib/cni/kuryr-cni", "");
-  EXPECT_THAT(FindingOf("program", AskNode()), HasSubstr("good: "));
+  EXPECT_THAT(FindingOf("program", AskNode()), HasSubstr("ok: "));
 }
 
 TEST_F(DoctorApiTest, RightsThatAreLackingAreNamed) {
@@ -231,14 +258,14 @@ TEST_F(DoctorApiTest, RightsThatAreLackingAreNamed) {
 TEST_F(DoctorTest, ApiServerThatDoesNotAnswerIsNamed) {
   api_.reset();
 
-  EXPECT_THAT(Of("API server"), AllOf(HasSubstr("bad: "), HasSubstr("[kubernetes]")));
+  EXPECT_THAT(Of("API server"), AllOf(HasSubstr("failed: "), HasSubstr("[kubernetes]")));
 }
 
 TEST_F(DoctorTest, AgentThatIsReadyNeedsNoApiServerOfThePlugins) {
   StartAgent();
   WriteConfig("api_root = http://127.0.0.1:1\n");
 
-  EXPECT_THAT(Of("kuryr-daemon"), HasSubstr("good: ready"));
+  EXPECT_THAT(Of("kuryr-daemon"), HasSubstr("ok: ready"));
   EXPECT_THAT(Of("API server"), HasSubstr("unknown: "));
 }
 
@@ -246,7 +273,7 @@ TEST_F(DoctorTest, AgentThatIsAwayIsBad) {
   StartAgent();
   agent_.reset();
 
-  EXPECT_THAT(Of("kuryr-daemon"), AllOf(HasSubstr("bad: no agent answers"), HasSubstr("start")));
+  EXPECT_THAT(Of("kuryr-daemon"), AllOf(HasSubstr("failed: no agent answers"), HasSubstr("start")));
 }
 
 TEST_F(DoctorTest, TunnelsOfAnAddressThatTheNodeHasNotAreNamed) {
@@ -267,15 +294,15 @@ TEST_F(DoctorTest, TunnelsThatCarryLessThanTheVifsHaveAreNamed) {
     return Of("MTU");
   };
 
-  EXPECT_THAT(encap("1400"), AllOf(HasSubstr("bad: tunnels over lo carry 1342"),
+  EXPECT_THAT(encap("1400"), AllOf(HasSubstr("failed: tunnels over lo carry 1342"),
                                    HasSubstr("the VIFs have at most 1500")));
-  EXPECT_THAT(encap("1558"), HasSubstr("good: tunnels over lo carry 1500"));
+  EXPECT_THAT(encap("1558"), HasSubstr("ok: tunnels over lo carry 1500"));
 }
 
 TEST_F(DoctorTest, OptionThatNoProgramReadsIsNamedWithTheNearestOne) {
   Write("kuryr.conf", "[controller]\nbakend = ovn\n");
 
-  EXPECT_THAT(Of("kuryr.conf"), AllOf(StartsWith("bad: "), HasSubstr("[controller] bakend"),
+  EXPECT_THAT(Of("kuryr.conf"), AllOf(StartsWith("failed: "), HasSubstr("[controller] bakend"),
                                       HasSubstr("did you mean backend?")));
 }
 
