@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -169,12 +170,25 @@ UseAgent ParseUseAgent(const Option& option) {
 
 /// Ignores a TCP address. The original listened at one, which any pod in the host's network could
 /// reach.
-void TakeSocket(const Option& option, std::string& target) {
-  constexpr std::string_view kUnix = "unix:";
-  if (!option.set() || option.value->rfind(kUnix, 0) != 0) return;
-  target = option.value->substr(kUnix.size());
-  if (target.empty() || target.front() != '/')
+bool IsHostAndPort(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  return colon != std::string::npos && text.find('/') == std::string::npos &&
+         colon + 1 < text.size() &&
+         text.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+}
+
+/// Takes unix:/PATH. Returns false for HOST:PORT, which kuryr-kubernetes has in this place: its
+/// users keep their file.
+bool TakeSocket(const Option& option, std::string& target) {
+  constexpr std::string_view kUnix = "unix:/";
+  if (!option.set()) return true;
+  if (option.value->starts_with(kUnix)) {
+    target = option.value->substr(kUnix.size() - 1);
+    return true;
+  }
+  if (!IsHostAndPort(*option.value))
     Refuse(option.where, "\"" + Printable(*option.value) + "\" is no unix:/PATH");
+  return false;
 }
 
 void TakeRepair(const Option& option, RepairMode& repair) {
@@ -209,7 +223,8 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   config.binding.vf_folder = config.state_dir / "vfs" / BootId();
   Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
   config.use_agent = ParseUseAgent(files.Find("cni_daemon", "daemon_enabled"));
-  TakeSocket(files.Find("cni_daemon", "bind_address"), config.agent_socket);
+  const Option socket = files.Find("cni_daemon", "bind_address");
+  if (!TakeSocket(socket, config.agent_socket)) config.ignored_address = socket.where;
   Take(files.Find("cni_daemon", "agent_wait"), config.agent_wait, 3600, 0);
   Take(files.Find("cni_daemon", "orphan_grace"), config.orphan_grace, 86400, 0);
   TakeRepair(files.Find("cni_daemon", "repair"), config.repair);

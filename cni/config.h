@@ -41,6 +41,8 @@ struct Config {
   UseAgent use_agent = UseAgent::kAuto;             ///< [cni_daemon] daemon_enabled
   /// [cni_daemon] bind_address, without "unix:".
   std::string agent_socket = "/run/kuryr/kuryr-daemon.sock";
+  /// The option's place, where it is kuryr-kubernetes' HOST:PORT; empty otherwise.
+  std::string ignored_address;
   /// [cni_daemon] agent_wait: how long an ADD waits for an agent that is down.
   std::chrono::seconds agent_wait{10};
   /// [cni_daemon] orphan_grace: how long a port without record and pod stays; zero: for ever.

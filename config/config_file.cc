@@ -165,6 +165,13 @@ std::set<std::string> ConfigFiles::OptionsOf(const std::string& section) const {
   return names;
 }
 
+std::string ConfigFiles::WhereOf(const std::string& section) const {
+  const auto file = std::find_if(files_.rbegin(), files_.rend(), [&](const File& each) {
+    return each.sections.count(section) != 0;
+  });
+  return (file == files_.rend() ? "" : file->name + ": ") + "[" + section + "]";
+}
+
 std::string ConfigFiles::WhereOf(const std::string& section, const std::string& name) const {
   const Option option = Find(section, name);
   if (option.value) return option.where;

@@ -53,6 +53,8 @@ class ConfigFiles {
   [[nodiscard]] Option Find(const std::string& section, const std::string& name) const;
   /// The sections whose names begin with `prefix`, in lower case and sorted, as "pool:blue".
   [[nodiscard]] std::set<std::string> SectionsOf(const std::string& prefix) const;
+  /// "FILE: [section]" of the last file that has it.
+  [[nodiscard]] std::string WhereOf(const std::string& section) const;
   /// Where an error about the option points: to its place, or to the file that has its section.
   [[nodiscard]] std::string WhereOf(const std::string& section, const std::string& name) const;
   /// The options of a section, in lower case.

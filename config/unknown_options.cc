@@ -71,7 +71,7 @@ class Finder {
       if (known != known_.end()) {
         LookAt(section, known->second);
       } else if (!IsOriginal(section)) {
-        found_.push_back("[" + section + "]: no program reads this section" +
+        found_.push_back(files_.WhereOf(section) + ": no program reads this section" +
                          Meant(NearestName(section, names_)));
       }
     }

@@ -56,6 +56,10 @@ Config ReadConfig(const service::CommonOptions& options) {
   if (!config.transient_ports) config.binding.transient_ports = config.orphan_grace.count() == 0;
   service::SetUpLog(options, config.program);
   service::WarnOfUnknownOptions(files, options.strict);
+  if (!config.ignored_address.empty())
+    kuryr::Log(kuryr::LogLevel::kWarning,
+               "HOST:PORT is kuryr-kubernetes' address and is ignored: set unix:/PATH, or nothing",
+               {{"option", config.ignored_address}, {"socket", config.agent_socket}});
   kuryr::watcher::WarnOfInsecureApi(config.api, config.unverified_by);
   for (const std::string& remote : kuryr::FindUnprotected(config.chassis.sb_connection))
     kuryr::Log(kuryr::LogLevel::kWarning,

@@ -221,8 +221,28 @@ TEST_F(ConfigTest, TheAgentsSocketIsReadWhateverElseStandsThere) {
 
   EXPECT_EQ(LoadAgentSocket({file}), "/a.sock");
   EXPECT_EQ(LoadAgentSocket({File("empty.conf", "")}), Config().agent_socket);
-  EXPECT_THROW((void)LoadAgentSocket({File("b.conf", "[cni_daemon]\nbind_address = unix:a\n")}),
-               CniError);
+}
+
+TEST_F(ConfigTest, AnAddressThatIsNoUnixPathIsAnErrorThatNamesItsPlace) {
+  for (const char* value : {"unix:a", "unix:", "/run/a.sock", "127.0.0.1", "localhost:http"}) {
+    const std::string file =
+        File("b.conf", std::string("[cni_daemon]\nbind_address = ") + value + "\n");
+    EXPECT_THAT(
+        [&] { (void)LoadAgentSocket({file}); },
+        ::testing::ThrowsMessage<CniError>(HasSubstr("b.conf: [cni_daemon] bind_address: \"" +
+                                                     std::string(value) + "\" is no unix:")))
+        << value;
+  }
+}
+
+TEST_F(ConfigTest, KuryrKubernetesAddressIsIgnoredAndItsPlaceIsKnown) {
+  for (const char* value : {"127.0.0.1:5036", "[::1]:5036"}) {
+    const Config config =
+        Load({File("c.conf", std::string("[cni_daemon]\nbind_address = ") + value + "\n")});
+    EXPECT_EQ(config.agent_socket, Config().agent_socket);
+    EXPECT_THAT(config.ignored_address, HasSubstr("c.conf: [cni_daemon] bind_address"));
+  }
+  EXPECT_EQ(Load({File("d.conf", "[cni_daemon]\nbind_address = unix:/a\n")}).ignored_address, "");
 }
 
 TEST_F(ConfigTest, TheEnvironmentNamesTheApiServerWhereTheFileDoesNot) {

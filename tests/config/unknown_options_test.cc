@@ -22,9 +22,12 @@ std::vector<std::string> FoundIn(const std::string& text) {
   return found;
 }
 
-TEST(UnknownOptionsTest, NamesTheSectionThatMayHaveBeenMeant) {
-  EXPECT_THAT(FoundIn("[contoller]\nbackend = ovn\n"),
-              ElementsAre(AllOf(HasSubstr("[contoller]"), HasSubstr("did you mean controller?"))));
+TEST(UnknownOptionsTest, NamesFileAndSectionAndTheOneThatMayHaveBeenMeant) {
+  for (const char* text : {"[contoller]\nbackend = ovn\n", "[contoller]\n"}) {
+    EXPECT_THAT(FoundIn(text),
+                ElementsAre(AllOf(HasSubstr("unknown."), HasSubstr(": [contoller]: "),
+                                  HasSubstr("did you mean controller?"))));
+  }
 }
 
 TEST(UnknownOptionsTest, NamesFileSectionAndOption) {
