@@ -104,11 +104,6 @@ CommandLineOption& CommandLineOption::Need(const CommandLineOption& other) {
   return *this;
 }
 
-CommandLineOption& CommandLineOption::AllowAnyNumber() {
-  option_->expected(0, -1);
-  return *this;
-}
-
 CommandLineOption& CommandLineOption::AllowOnly(const std::vector<std::string>& values) {
   option_->check(CLI::IsMember(values))->option_text(CLI::detail::join(values, "|"));
   return *this;

@@ -28,8 +28,6 @@ class CommandLineOption {
   CommandLineOption& Require();
   /// Makes this option an error without `other`.
   CommandLineOption& Need(const CommandLineOption& other);
-  /// Takes none, one or several values at once.
-  CommandLineOption& AllowAnyNumber();
   CommandLineOption& AllowOnly(const std::vector<std::string>& values);
   /// Refuses what is no pod's NAMESPACE/NAME.
   CommandLineOption& AllowPod();
@@ -88,14 +86,13 @@ class ProgramLine : public CommandLine {
   /// Parses the arguments. Empty if the program shall continue.
   [[nodiscard]] std::optional<EarlyEnd> Parse(int argc, const char* const* argv);
   [[nodiscard]] bool HasCommand() const;
-  /// Refuses a word that Parse took for an argument, as one that Parse refuses.
-  [[nodiscard]] EarlyEnd Refuse(const std::string& word) const;
 
  private:
   explicit ProgramLine(std::unique_ptr<CLI::App> owned);
   void AddOwnCommands();
   [[nodiscard]] std::optional<EarlyEnd> RunOwnCommand();
   [[nodiscard]] EarlyEnd HelpOf(const std::string& command) const;
+  [[nodiscard]] EarlyEnd Refuse(const std::string& word) const;
 
   std::unique_ptr<CLI::App> owned_;
   std::string shell_;  ///< the argument of command "completion"

@@ -8,7 +8,7 @@
 
 namespace kuryr::vif {
 
-/// For `kuryr-cni --decode`: `text` is a Pod, a KuryrPort, the annotation's text in any of its
+/// For `kuryr-cni decode`: `text` is a Pod, a KuryrPort, the annotation's text in any of its
 /// shapes, a VIF, Network or InstanceInfo. All throw ParseError with the path.
 
 /// Text for people: the kind of object, then every interface with its addresses, routes and state,

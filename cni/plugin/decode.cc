@@ -58,6 +58,11 @@ std::string OnThisNode(const std::string& object, const std::vector<std::string>
   }
 }
 
+/// What a user may do about an object that is no JSON.
+std::string Hint(const std::string& object) {
+  return object.starts_with("apiVersion:") ? "; this is YAML: kubectl get -o json prints JSON" : "";
+}
+
 }  // namespace
 
 std::string Decode(const Decoding& decoding, const std::vector<std::string>& config_files) {
@@ -71,7 +76,7 @@ std::string Decode(const Decoding& decoding, const std::vector<std::string>& con
       else
         text += vif::DecodeToText(object) + OnThisNode(object, config_files);
     } catch (const std::exception& e) {
-      throw std::runtime_error(file == "-" ? e.what() : file + ": " + e.what());
+      throw std::runtime_error((file == "-" ? "" : file + ": ") + e.what() + Hint(object));
     }
     text += "\n";
   }

@@ -10,7 +10,7 @@ struct Decoding {
   bool json = false;
 };
 
-/// `kuryr-cni --decode`: prints the VIFs of each file by vif::DecodeToJson or vif::DecodeToText.
+/// `kuryr-cni decode`: prints the VIFs of each file by vif::DecodeToJson or vif::DecodeToText.
 /// The text also tells which driver would plug each VIF on this node now, or why none would.
 /// kuryr.conf (`config_files`, as for LoadConfig) and the node's links decide. Throws
 /// std::runtime_error that names the file.

@@ -2,10 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
+#include <string_view>
 
 #include "cni/doctor/doctor.h"
 #include "cni/plugin/decode.h"
@@ -26,12 +27,37 @@ constexpr const char* kHint = "kuryr-cni --help shows more; kuryr-cni doctor che
 constexpr const char* kExample =
     "Example:\n"
     "  kuryr-cni doctor\n"
-    "  kuryr-cni install --conflist etc/10-kuryr.conflist\n"
-    "  kubectl get pod nginx -o json | kuryr-cni --decode -\n"
+    "  kuryr-cni install --dry-run --conflist etc/10-kuryr.conflist\n"
+    "  kubectl get pod nginx -o json | kuryr-cni decode -\n"
     "  echo '{\"cniVersion\":\"1.0.0\"}' | CNI_COMMAND=VERSION kuryr-cni\n";
 
 /// Whether a person calls: a terminal sends no network configuration.
 bool IsForAPerson() { return std::getenv("CNI_COMMAND") == nullptr && ::isatty(STDIN_FILENO) == 1; }
+
+/// The words of the command line. "--decode", the former name of the command, becomes "decode".
+std::vector<const char*> WordsOf(int argc, char** argv) {
+  constexpr std::string_view kFormer = "--decode";
+  std::vector<const char*> words(argv, argv + argc);
+  const auto found = std::find_if(words.begin() + 1, words.end(), [&](std::string_view word) {
+    return word == kFormer || word.starts_with(std::string(kFormer) + "=");
+  });
+  if (found == words.end()) return words;
+  if (*found == kFormer)
+    words.erase(found);
+  else
+    *found += kFormer.size() + 1;
+  words.insert(words.begin() + 1, "decode");
+  return words;
+}
+
+service::CommandLine AddDecodeCommand(service::CommandLine& line, Decoding& decoding) {
+  service::CommandLine command = line.AddCommand(
+      "decode", "Print the VIFs of a Pod, KuryrPort, annotation or VIF, and the driver for each");
+  command.Add("FILE", decoding.files, "Read this file, or stdin for -; several may be given")
+      .Require();
+  command.AddOutput(decoding.json);
+  return command;
+}
 
 struct Examination {
   doctor::RuntimeFolders folders;
@@ -73,6 +99,7 @@ service::CommandLine AddInstallCommand(service::CommandLine& line, Installation&
               "/opt/cni/bin)");
   command.Add("--no-portmap", installation.leaves_out_portmap,
               "Leave portmap out of the network configuration, even if the node has it");
+  command.Add("--dry-run", installation.only_tells, "Only show what it would install");
   return command;
 }
 
@@ -99,22 +126,13 @@ Options ParseOptions(int argc, char** argv) {
   line.Add("--config-file FILE", options.config_files, service::kAboutConfigFile);
   line.Add("--debug", options.debug, "Log every step on stderr");
   Decoding decoding;
-  service::CommandLineOption decode_option = line.Add(
-      "--decode FILE", decoding.files,
-  command.Add("--dry-run", installation.only_tells, "Only show what it would install");
-      "Print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and which "
-      "driver this node would take");
-  decode_option.AllowAnyNumber();
-  line.Add("--json", decoding.json, "With --decode: print normalised JSON").Need(decode_option);
-  std::vector<std::string> more_files;  // as in "--decode --json FILE"
-  line.Add("FILE", more_files, "With --decode");
+  const service::CommandLine decode_command = AddDecodeCommand(line, decoding);
   Examination examination;
   const service::CommandLine doctor_command = AddDoctorCommand(line, examination);
   Installation installation;
   const service::CommandLine install_command = AddInstallCommand(line, installation);
-  auto end = line.Parse(argc, argv);
-  if (!end && decoding.files.empty() && !more_files.empty()) end = line.Refuse(more_files.front());
-  if (end) {
+  const std::vector<const char*> words = WordsOf(argc, argv);
+  if (const auto end = line.Parse(static_cast<int>(words.size()), words.data())) {
     options.text = end->text;
     options.is_error = end->exit_code != 0;
     options.exit_code = end->exit_code;
@@ -123,11 +141,7 @@ Options ParseOptions(int argc, char** argv) {
   try {
     // A plugin that is asked for its versions may end before it has read the question.
     static_cast<void>(::signal(SIGPIPE, SIG_IGN));
-    if (!decoding.files.empty()) {
-      std::erase(decoding.files, "");
-      decoding.files.insert(decoding.files.end(), more_files.begin(), more_files.end());
-      options.text = Decode(decoding, options.config_files);
-    }
+    if (decode_command.IsGiven()) options.text = Decode(decoding, options.config_files);
     if (doctor_command.IsGiven()) Examine(examination, options);
     if (install_command.IsGiven()) options.text = InstallAs(installation, options.config_files);
   } catch (const std::exception& e) {

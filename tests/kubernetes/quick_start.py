@@ -61,7 +61,7 @@ class QuickStart:
     def two_pods(self):
         pods = PagePods(str(PAGE), self.facts)
         pods.start()
-        with self.fact("docs/install.md: the agent is ready, shows its pods, and kuryr-cni --decode the plan of one"):
+        with self.fact("docs/install.md: the agent is ready, shows its pods, and kuryr-cni decode the plan of one"):
             self.whole(Transcript("Is it well?", "docs/install.md"))
         with self.fact("docs/operations.md: kuryr-cni doctor, in the agent's container, has nothing to mend"):
             self.whole(Transcript("Check a node", "docs/operations.md"))

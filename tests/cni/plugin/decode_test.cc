@@ -9,7 +9,7 @@
 #include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 
-// kuryr-cni --decode, on a node with a kuryr.conf of its own.
+// kuryr-cni decode, on a node with a kuryr.conf of its own.
 
 namespace kuryr::test {
 namespace {
@@ -25,7 +25,7 @@ class DecodeTest : public ::testing::Test {
                                    std::vector<std::string> options = {}) const {
     std::ofstream(conf_) << conf;
     const std::vector<std::string> program = {test::BinDir() + "/kuryr-cni",
-                                              "--config-file=" + conf_, "--decode"};
+                                              "--config-file=" + conf_, "decode"};
     options.insert(options.begin(), program.begin(), program.end());
     options.push_back(test::TestData() + "/vif-samples/vif/" + sample);
     const ProcessResult result = RunProgram({.argv = std::move(options)});
@@ -60,6 +60,35 @@ TEST_F(DecodeTest, SaysWhatIsWrongWithKuryrConf) {
 TEST_F(DecodeTest, JsonIsThePlanAlone) {
   EXPECT_THAT(Decode("ovs-native-ipv4-active.json", "[kubernetes]\n", {"--json"}),
               Not(HasSubstr("on this node")));
+}
+
+/// Scripts have it from before there was the command.
+TEST_F(DecodeTest, TheFormerOptionIsTheCommand) {
+  const std::string program = test::BinDir() + "/kuryr-cni";
+  const std::string file = test::TestData() + "/vif-samples/vif/ovs-native-ipv4-active.json";
+  const std::string wanted = Decode("ovs-native-ipv4-active.json", "[kubernetes]\n", {"--json"});
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--decode", "--json", file},
+                                             {"--json", "--decode", file},
+                                             {"--json", "--decode=" + file}}) {
+    std::vector<std::string> argv = {program, "--config-file=" + conf_};
+    argv.insert(argv.end(), words.begin(), words.end());
+    EXPECT_EQ(RunProgram({.argv = argv}).out, wanted) << words.front();
+  }
+}
+
+TEST_F(DecodeTest, YamlIsNamed) {
+  std::ofstream(conf_) << "apiVersion: v1\nkind: Pod\n";
+  const ProcessResult result =
+      RunProgram({.argv = {test::BinDir() + "/kuryr-cni", "decode", conf_}});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, HasSubstr("this is YAML: kubectl get -o json prints JSON"));
+}
+
+TEST_F(DecodeTest, WithoutAFileItIsMisuse) {
+  const ProcessResult result = RunProgram({.argv = {test::BinDir() + "/kuryr-cni", "decode"}});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, HasSubstr("FILE is required"));
 }
 
 }  // namespace
