@@ -160,7 +160,9 @@ LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
   auto attachment =
       call.node.attachments.Create({request.config.name, request.container_id, request.ifname});
   if (!attachment) {
-    throw CniError(ErrorCode::kTryAgainLater, "another request is at work on this attachment",
+    throw CniError(ErrorCode::kTryAgainLater,
+                   "another call is changing interface " + request.ifname + " of container " +
+                       request.container_id,
                    "the runtime repeats this one");
   }
   Rollback empty_record([&] { RemoveEmpty(*attachment); });
