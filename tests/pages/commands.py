@@ -2,7 +2,7 @@
 import re
 
 from harness.transcript import RUNTIMES, commands_of, read_sections
-from runner import lanes
+from runner import lanes, long
 
 RUN_BY_PYTHON = re.compile(r'Transcript\("([^"]+)"(?:, (?:"([^"]+)"|str\(PAGE\)))?')
 PAGE = re.compile(r'^PAGE = Path\("([^"]+)"\)', re.MULTILINE)
@@ -46,7 +46,7 @@ def _sections_run(files):
 
 def _commands_of_lanes(files):
     """As a user writes them: without the options that lanes add; all of them, and what tests/demo installs."""
-    tasks = [task for lane in lanes.LANES for task in lanes.tasks_of(lane)] + list(lanes.BASES.values())
+    tasks = [task for kind in (lanes, long) for lane in kind.LANES for task in kind.tasks_of(lane)] + list(lanes.BASES.values())
     words = [task.command[-1] if task.command[0] == "bash" else " ".join(map(str, task.command)) for task in tasks]
     packages = re.findall(r"tests/packages \w+", files["tests/demo"])
     return {re.sub(r" -D (?:'[^']*'|\S+)| && true$", "", each) for each in words} | {"tests/run", *packages}

@@ -14,7 +14,7 @@ FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "5")
 LANES = {
     "format": "clang-format, flake8, include directions, Kubernetes manifests and chart, documentation, alert rules",
     "lint": "clang-tidy of what is shipped",
-    "release": "the shipped programs: static files that answer, and tell what they are; their man pages and Debian packages",
+    "release": "the shipped programs: static files that answer, and tell what they are; their man pages, Debian packages and folder",
     "demo": "the demo's scenario, on the release build; and what it says of a step that fails",
     "debian13": "README's commands in a root of Debian 13: the demo, the programs; pods on its OVN, in its containerd",
     "conformance": "the CNI specification, case by case, on the release build; and Debian's bridge, to check the cases",
@@ -181,7 +181,8 @@ def tasks_of(lane):
         "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=200, builds=True, anew=("--anew",))],
         "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3),
                             Task("command lines", "release", ("tests/command_lines",), ("fake API server",), seconds=15),
-                            Task("Debian packages", "release", ("tests/debs",), ("programs",), seconds=15)],
+                            Task("Debian packages", "release", ("tests/debs",), ("programs",), seconds=15),
+                            Task("folder of a release", "release", ("tests/release", "--built"), ("programs",), seconds=15)],
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10),
                          Task("failing demo", "demo", ("tests/failing-demo",), seconds=3)],
         "debian13": lambda: elsewhere("debian13", "trixie", {

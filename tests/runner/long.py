@@ -20,6 +20,7 @@ LANES = {
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "races": "all tests with ThreadSanitizer",
     "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
+    "release": "the folder of a release, made and tried",
     "reproducible": "two builds of the shipped programs and packages are the same bytes",
     "bench": "tests/bench/run: read its ratios",
 }
@@ -34,7 +35,7 @@ SOAK_TESTS = ("Soak|OvnStorm|LeadersTest|PolicyStorm|AdminRows|policy_test|contr
 def tasks_of(lane):
     return {"soak": soak, "storm": storm, "cluster": cluster, "cluster-ovn": cluster_on_ovn, "debians": debians,
             "recreation": recreation,
-            "fuzzing": fuzzing, "races": races, "dev": dev, "reproducible": reproducible, "bench": bench}[lane]()
+            "fuzzing": fuzzing, "races": races, "dev": dev, "release": release, "reproducible": reproducible, "bench": bench}[lane]()
 
 
 def soak():
@@ -135,6 +136,10 @@ def races():
 def dev():
     built = lanes.build("dev build", "dev", "dev", seconds=780)
     return [built, *lanes.ctest("dev", built, 480)]
+
+
+def release():
+    return [Task("release of all", "release", ("tests/release",), ("programs",), seconds=600, builds=True)]
 
 
 def reproducible():
