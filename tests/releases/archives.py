@@ -56,3 +56,10 @@ def _header(path, entry, epoch):
 
 def zipped(content):
     return gzip.compress(content, 6, mtime=0)
+
+
+def unpack(file, to):
+    """The folder, with what the archive has."""
+    with tarfile.open(file) as archive:
+        archive.extractall(to)
+    return to

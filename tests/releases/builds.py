@@ -1,23 +1,27 @@
-"""The builds that a release is made of."""
+"""The builds that a release is made of, each with its Debian packages in its folder debs/."""
 import subprocess
-from pathlib import Path
 
-from harness.process import run
+from releases.emulation import own_architecture
 from releases.folder import Target
 from rendering.tree import ROOT
 
 BUILD = "cmake --preset {0} && cmake --build --preset {0}"
+PACK = ("rm -rf build/{0}/debs && SOURCE_DATE_EPOCH={1} cpack --config build/{0}/CPackConfig.cmake -G DEB -B build/{0}/debs && "
+        "rm -r build/{0}/debs/_CPack_Packages")
 
 
-def own_architecture():
-    return run("dpkg --print-architecture").strip()
-
-
-def own():
+def built_own(epoch):
     """build/release as it is."""
+    _run("bash", "-c", PACK.format("release", epoch))
     return Target(own_architecture(), ROOT / "build/release")
 
 
-def build_own():
-    subprocess.run(["bash", "-c", BUILD.format("release")], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return own()
+def build_own(epoch):
+    _run("bash", "-c", BUILD.format("release"))
+    return built_own(epoch)
+
+
+def _run(*words):
+    done = subprocess.run(words, cwd=ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stdout[-2000:])

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from releases import archives, images
+from releases import archives, images, package_list
 from rendering.tree import FOLDER, OVERLAYS, ROOT, VERSION, names
 
 PROGRAMS = ("kuryr-cni", "kuryr-daemon", "kuryr-controller", "kuryr-devices")
@@ -33,11 +33,12 @@ def archive_of(architecture):
     return f"{BEGIN}-{architecture}.tar.gz"
 
 
-def sbom_of(architecture):
-    return f"{BEGIN}-{architecture}.spdx.json"
+def sbom_of(architecture, name="kuryr-cni"):
+    """name: an image's."""
+    return f"{name}-{VERSION}-{architecture}.spdx.json"
 
 
-def image_of(name, architecture):
+def image_of(architecture, name):
     return f"{name}-{VERSION}-{architecture}.oci.tar"
 
 
@@ -45,8 +46,8 @@ def expected(architectures, of_images=tuple(IMAGES)):
     """The names of all files of a release."""
     found = {CHART, MANIFESTS, *SIGNED_BY, *map(rendered, names(OVERLAYS))}
     for each in architectures:
-        found |= {archive_of(each), sbom_of(each), *(f"{name}_{VERSION}_{each}.deb" for name in PACKAGES),
-                  *(image_of(name, each) for name in of_images)}
+        found |= {archive_of(each), *(f"{name}_{VERSION}_{each}.deb" for name in PACKAGES),
+                  *(of(each, name) for name in of_images for of in (sbom_of, image_of))}
     return found
 
 
@@ -79,22 +80,16 @@ def _add_target(folder, target, epoch):
     entries = [archives.Entry(f"{top}/{each.path}", each.content, each.mode, each.link) for each in entries]
     (folder / archive_of(target.architecture)).write_bytes(archives.zipped(archives.tar(entries, epoch)))
     shutil.copyfile(build / "sbom/kuryr-cni.spdx.json", folder / sbom_of(target.architecture))
-    with tempfile.TemporaryDirectory() as work:
-        said = subprocess.run(["cpack", "--config", "CPackConfig.cmake", "-G", "DEB", "-B", work], cwd=build, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment(epoch))
-        if said.returncode:
-            raise RuntimeError(said.stdout[-2000:])
-        for file in Path(work).glob("*.deb"):
-            shutil.copyfile(file, folder / file.name)
-
-
-def _environment(epoch):
-    return {"PATH": images.PATH.partition("=")[2], "HOME": "/nonexistent", "SOURCE_DATE_EPOCH": str(epoch)}
+    for file in (build / "debs").glob("*.deb"):
+        shutil.copyfile(file, folder / file.name)
 
 
 def _add_image(folder, name, target, epoch):
-    images.write_image(folder / image_of(name, target.architecture), f"docker.io/library/{name}:{VERSION}",
-                       images.read_recipe(IMAGES[name]), target, epoch)
+    debian = images.write_image(folder / image_of(target.architecture, name), f"docker.io/library/{name}:{VERSION}",
+                                images.read_recipe(IMAGES[name]), target, epoch)
+    if debian:
+        listed = package_list.spdx(name, VERSION, package_list.packages_of(debian), epoch)
+        (folder / sbom_of(target.architecture, name)).write_text(listed)
 
 
 def _add_manifests(folder, epoch):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from releases import archives
+from releases.emulation import taken_by_kernel
 from rendering.tree import FOLDER, ROOT
 
 # {Debian's release as a tag of its image: its name}
@@ -45,8 +46,9 @@ def read_recipe(name):
 
 
 def write_image(file, name, recipe, target, epoch):
-    """name: as the manifests have it. target: releases.target's, whose build has the programs."""
-    layers = [_debian(recipe, target.architecture, epoch)] if recipe.suite else []
+    """name: as the manifests have it. target: whose build has the programs. Gives the root of Debian below them, a tar, or none."""
+    debian = _debian(recipe, target.architecture, epoch) if recipe.suite else None
+    layers = [debian] if debian else []
     layers.append(archives.tar(_copied(recipe, target.build), epoch))
     told = {"Env": [PATH]} | ({"Entrypoint": list(recipe.entrypoint)} if recipe.entrypoint else {"Cmd": ["bash"]})
     config = {"architecture": target.architecture, "os": "linux", "config": told,
@@ -61,6 +63,7 @@ def write_image(file, name, recipe, target, epoch):
     index = {"schemaVersion": 2, "mediaType": f"{PREFIX}index.v1+json", "manifests": [listed]}
     entries = [archives.Entry("oci-layout", b'{"imageLayoutVersion": "1.0.0"}'), archives.Entry("index.json", json.dumps(index).encode())]
     Path(file).write_bytes(archives.tar(entries + blobs.entries, epoch))
+    return debian
 
 
 class _Blobs:
@@ -96,7 +99,9 @@ def _debian(recipe, architecture, epoch):
     words = ["mmdebstrap", "--mode=root", "--variant=essential", "--format=tar", f"--architectures={architecture}",
              f"--include={','.join(recipe.packages)}", "--skip=check/qemu,output/dev", '--aptopt=APT::Install-Recommends "false"',
              "--dpkgopt=force-unsafe-io", *without, recipe.suite, "-", *sources_of(recipe.suite)]
-    done = subprocess.run(words, env={"PATH": PATH.partition("=")[2], "SOURCE_DATE_EPOCH": str(epoch)}, capture_output=True, check=False)
+    with taken_by_kernel(architecture):
+        done = subprocess.run(words, env={"PATH": PATH.partition("=")[2], "SOURCE_DATE_EPOCH": str(epoch)}, capture_output=True,
+                              check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.decode()[-2000:])
     return done.stdout
