@@ -168,8 +168,6 @@ UseAgent ParseUseAgent(const Option& option) {
   return *use ? UseAgent::kAlways : UseAgent::kNever;
 }
 
-/// Ignores a TCP address. The original listened at one, which any pod in the host's network could
-/// reach.
 bool IsHostAndPort(const std::string& text) {
   const size_t colon = text.rfind(':');
   return colon != std::string::npos && text.find('/') == std::string::npos &&
@@ -177,8 +175,8 @@ bool IsHostAndPort(const std::string& text) {
          text.find_first_not_of("0123456789", colon + 1) == std::string::npos;
 }
 
-/// Takes unix:/PATH. Returns false for HOST:PORT, which kuryr-kubernetes has in this place: its
-/// users keep their file.
+/// Takes unix:/PATH. Returns false for HOST:PORT, where kuryr-kubernetes listened: any pod in the
+/// host's network could reach that. Its users keep their file.
 bool TakeSocket(const Option& option, std::string& target) {
   constexpr std::string_view kUnix = "unix:/";
   if (!option.set()) return true;
