@@ -9,12 +9,13 @@ import yaml
 
 from harness.expectation import Failed, expect
 from harness.process import run
+from harness.report import Skipped
 from harness.transcript import Transcript
 from releases import folder as contents
 from releases import image_checks, program_checks
 from releases.archives import unpack
 from releases.program_checks import same
-from rendering.tree import OVERLAYS, VERSION, by_name, containers_of, names, workloads
+from rendering.tree import LEAST_MINOR, OVERLAYS, VERSION, by_name, containers_of, minor_of_kubectl, names, render, workloads
 
 
 def check(facts, folder, architectures, of_images, work):
@@ -69,15 +70,21 @@ def _copy(folder, work):
 
 
 # ---- what clusters get
+def _objects(folder, overlay):
+    return by_name(yaml.safe_load_all((folder / contents.rendered(overlay)).read_text()))
+
+
 def _manifests(facts, folder, work):
     tree = unpack(folder / contents.MANIFESTS, work / "manifests") / "kubernetes"
     with facts.fact("the manifests' tree gives what each overlay's file has"):
         same(names(tree / "overlays"), names(OVERLAYS))
+        if minor_of_kubectl() < LEAST_MINOR:
+            raise Skipped(f"kubectl is older than 1.{LEAST_MINOR}")
         for name in names(OVERLAYS):
-            same(run("kubectl", "kustomize", tree / "overlays" / name), (folder / contents.rendered(name)).read_text())
+            same(_objects(folder, name), render(tree / "overlays" / name)[0])
     with facts.fact("their images are this version's"):
         for name in names(OVERLAYS):
-            objects = by_name(yaml.safe_load_all((folder / contents.rendered(name)).read_text()))
+            objects = _objects(folder, name)
             found = {container["image"] for each in workloads(objects) for container in containers_of(each["spec"]["template"]["spec"])}
             expect(found and found <= {f"{image}:{VERSION}" for image in contents.IMAGES}, f"{name}: {found}")
     with facts.fact("the chart is of this version, and has a template for each part"):

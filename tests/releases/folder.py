@@ -8,8 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from releases import archives, images, package_list
-from rendering.tree import FOLDER, OVERLAYS, ROOT, VERSION, names
+from rendering import overlays
+from rendering.tree import FOLDER, OVERLAYS, ROOT, VERSION, WORKLOADS, names
 
 PROGRAMS = ("kuryr-cni", "kuryr-daemon", "kuryr-controller", "kuryr-devices")
 PACKAGES = ("kuryr-common", "kuryr-cni", "kuryr-controller", "kuryr-devices")
@@ -99,9 +102,12 @@ def _add_manifests(folder, epoch):
     kept = [each for each in archives.entries_below(FOLDER, "kubernetes")
             if not each.path.startswith(("kubernetes/chart/", "kubernetes/image/")) and not each.path.endswith("Containerfile")]
     (folder / MANIFESTS).write_bytes(archives.zipped(archives.tar(kept, epoch)))
+    # kubectl 1.20, Debian 12's, cannot render them.
     for name in names(OVERLAYS):
-        made = subprocess.run(["kubectl", "kustomize", OVERLAYS / name], check=True, stdout=subprocess.PIPE).stdout
-        (folder / rendered(name)).write_bytes(made)
+        # Pods find what they mount. YAML would refer to what two objects share.
+        objects = sorted(overlays.objects_of(name).values(), key=lambda each: each["kind"] in WORKLOADS)
+        plain = json.loads(json.dumps(objects))
+        (folder / rendered(name)).write_text(yaml.safe_dump_all(plain, sort_keys=False, allow_unicode=True, width=1000))
 
 
 def sums_of(folder):
