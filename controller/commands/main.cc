@@ -101,8 +101,12 @@ struct AdoptOrder {
 int Adopt(const ControllerOptions& options, const AdoptOrder& order) {
   if (order.is_dry_run && order.from.empty())
     return PrintAdoption(ReadConfig(options), order.as_json);
-  if (!order.is_dry_run && !order.from.empty()) return MovePlans(ReadConfig(options), order.from);
-  throw std::runtime_error("adopt needs --dry-run or --from podstate, one of them");
+  if (!order.is_dry_run && !order.from.empty()) return MovePlans(ReadConfig(options));
+  throw std::runtime_error(
+      "adopt needs one of these words:\n"
+      "  --dry-run        show what a controller takes over, releases and leaves once it leads\n"
+      "  --from podstate  move plans from pods' annotations to KuryrPorts\n"
+      "A controller that leads takes over by itself. kuryr-controller adopt --help shows more.");
 }
 
 OrphanAct ActOf(bool remove, bool force) {
@@ -139,9 +143,11 @@ int main(int argc, char** argv) {
   AdoptOrder adoption;
   adopt.Add("--dry-run", adoption.is_dry_run, "Only show it: a leading controller does it");
   adopt.AddOutput(adoption.as_json);
-  adopt.Add("--from SINK", adoption.from,
-            "podstate: move the plans that an earlier vif_sink left in pods' annotations to "
-            "KuryrPorts; no controller may lead");
+  adopt
+      .Add("--from SINK", adoption.from,
+           "Move the plans that this earlier vif_sink left in pods' annotations to KuryrPorts; no "
+           "controller may lead")
+      .AllowOnly({"podstate"});
   PolicyQuestion asked;
   const service::CommandLine policy = AddPolicyCommand(line, asked);
   TraceQuestion traced;

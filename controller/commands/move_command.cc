@@ -65,9 +65,7 @@ class Move {
   size_t left_ = 0;
 };
 
-void RequireMovable(const Config& config, Survey& survey, const std::string& from) {
-  if (from != "podstate")
-    throw std::runtime_error("--from \"" + Printable(from) + "\"; expected podstate");
+void RequireMovable(const Config& config, Survey& survey) {
   if (survey.backend().facets().addresses == nullptr) {
     throw std::runtime_error("adopt --from is for pools: with [controller] backend = " +
                              std::string(config.backend->name()) +
@@ -85,9 +83,9 @@ void RequireMovable(const Config& config, Survey& survey, const std::string& fro
 
 }  // namespace
 
-int MovePlans(const Config& config, const std::string& from) {
+int MovePlans(const Config& config) {
   Survey survey(config);
-  RequireMovable(config, survey, from);
+  RequireMovable(config, survey);
   Move move(survey);
   survey.ForEachPod([&](const Survey::Pod& pod) { move.Pod(pod); });
   return move.Conclude();

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/controller/commands/commands_fixture.h"
 
@@ -52,13 +53,22 @@ TEST_F(MoveCommandTest, WhatNoControllerWouldGiveIsLeftAndNamed) {
 }
 
 TEST_F(MoveCommandTest, ItRefusesWhileAControllerLeadsAndElsewhereThanPodstate) {
-  EXPECT_THAT(Move("vif").err, HasSubstr("expected podstate"));
+  EXPECT_THAT(Move("vif").err, HasSubstr("vif not in {podstate}"));
   SetLease("leader-1", 1);
   EXPECT_THAT(Move().err, HasSubstr("leader-1 leads, renewed"));
   Configure("");
   EXPECT_THAT(RunCommand("adopt", {"--from", "podstate"}, conf_).err,
               HasSubstr("vif_sink is not kuryrport"));
-  EXPECT_THAT(RunCommand("adopt", {}, conf_).err, HasSubstr("--dry-run or --from podstate"));
+}
+
+TEST_F(MoveCommandTest, AdoptWithoutOrWithBothWordsSaysWhatTheyDo) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"--dry-run", "--from", "podstate"}}) {
+    const ProcessResult adopt = RunCommand("adopt", words, conf_);
+    EXPECT_EQ(adopt.status, 2);
+    EXPECT_THAT(adopt.err, AllOf(HasSubstr("--dry-run        show what a controller takes over"),
+                                 HasSubstr("--from podstate  move plans")));
+  }
 }
 
 }  // namespace
