@@ -216,10 +216,11 @@ void Reconciler::Change(const Key& key, const KnownPod& known, const PlanRequest
   std::vector<IpAddress> former = plan.former;
   former.insert(former.end(), change.released.begin(), change.released.end());
   if (former.size() > kMostFormer) {
-    throw PlanError(PlanError::Kind::kRefused,
-                    "its node has not told yet that it unplugged interfaces with these addresses, "
-                    "and no more are kept: " +
-                        Listed(plan.former) + "; remove fewer interfaces at a time");
+    throw PlanError(
+        PlanError::Kind::kRefused,
+        "node " + pod.node + " has not reported yet that it unplugged " + Listed(plan.former) +
+            ", so no more interfaces can be removed; remove fewer at a time, or look at "
+            "kuryr-daemon on the node");
   }
   const auto vifs = VifsFor(key, pod, request);
   if (!vifs) return;

@@ -331,8 +331,9 @@ void PortPlanner::Complete(PortWork& work) {
     held->is_default = interface.is_default;
     if (held->vif) continue;
     const Port port = api_.GetPort(held->id);
-    if (driver_->OwnerIdOf(port) != work.owner.id)
-      throw PlanError(Kind::kGone, "port " + port.id + " is another pod's now");
+    if (const std::string owner = driver_->OwnerIdOf(port); owner != work.owner.id)
+      throw PlanError(Kind::kGone, "port " + port.id + " was given to the pod with UID \"" + owner +
+                                       "\" meanwhile; this pod is planned anew");
     held->known = true;
     held->seen = SeenNow(port);
     const PodNetwork network = NetworkFor(work, interface);
