@@ -26,7 +26,7 @@ endif()
 # again by every later configuration.
 function(kuryr_cached_library script out_prefix)
   execute_process(
-    COMMAND ${PROJECT_SOURCE_DIR}/cmake/${script} ${KURYR_CACHE_DIR}
+    COMMAND ${PROJECT_SOURCE_DIR}/cmake/${script} ${KURYR_CACHE_DIR} ${ARGN}
     OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE failed)
   if(failed)
@@ -35,7 +35,10 @@ function(kuryr_cached_library script out_prefix)
   set(${out_prefix} ${prefix} PARENT_SCOPE)
 endfunction()
 
-kuryr_cached_library(build-openvswitch OVS_PREFIX)
+if(CMAKE_CROSSCOMPILING)
+  set(of_other_machine ${CMAKE_LIBRARY_ARCHITECTURE})
+endif()
+kuryr_cached_library(build-openvswitch OVS_PREFIX ${of_other_machine})
 add_library(ovs::openvswitch STATIC IMPORTED)
 set_target_properties(ovs::openvswitch PROPERTIES
   IMPORTED_LOCATION ${OVS_PREFIX}/lib/libopenvswitch.a

@@ -8,10 +8,10 @@ foreach(program IN ITEMS kuryr-cni kuryr-daemon kuryr-controller kuryr-devices)
   set(scripts ${words}/${program} ${words}/${program}.fish ${words}/_${program})
   add_custom_command(OUTPUT ${page} ${scripts}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man ${words}
-    COMMAND ${PYTHON3} ${recipe} $<TARGET_FILE:${program}> > ${page}
-    COMMAND $<TARGET_FILE:${program}> completion bash > ${words}/${program}
-    COMMAND $<TARGET_FILE:${program}> completion fish > ${words}/${program}.fish
-    COMMAND $<TARGET_FILE:${program}> completion zsh > ${words}/_${program}
+    COMMAND ${PYTHON3} ${recipe} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${program}> > ${page}
+    COMMAND ${program} completion bash > ${words}/${program}
+    COMMAND ${program} completion fish > ${words}/${program}.fish
+    COMMAND ${program} completion zsh > ${words}/_${program}
     DEPENDS ${program} ${recipe} VERBATIM)
   list(APPEND made ${page} ${scripts})
 endforeach()

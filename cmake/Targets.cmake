@@ -111,7 +111,7 @@ endif()
 # and a header of the tables, as in dynamic programs, it looks up the one it needs.
 if(KURYR_STATIC)
   foreach(file IN ITEMS crt1.o crti.o crtbegin.o crtend.o crtn.o)
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${file}
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} ${KURYR_LIBRARIES_FIRST} -print-file-name=${file}
       OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     if(file MATCHES "end|crtn")
       list(APPEND KURYR_END_FILES ${path})

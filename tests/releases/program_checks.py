@@ -2,10 +2,12 @@
 import hashlib
 import io
 import json
+import subprocess
 import tarfile
 
 from harness.expectation import expect
 from harness.process import run
+from harness.report import Skipped
 from releases import folder as contents
 from releases.archives import unpack
 from releases.emulation import emulator, own_architecture
@@ -13,8 +15,9 @@ from rendering.tree import VERSION
 
 ELF_MACHINES = {"amd64": 62, "arm64": 183}
 REQUEST = '{"cniVersion": "1.0.0"}'
-# Those of tests/conformance that qemu tries.
-CASES = ("VER", "ADD-14", "DEL-01", "DEL-02", "DEL-03", "RES-06")
+# Cases of tests/conformance that qemu tries.
+WITHOUT_PODS = ("VER-01", "VER-02", "VER-03", "VER-04", "VER-10", "VER-11", "VER-12")
+WITH_PODS = ("ADD-14", "DEL-01", "DEL-02", "DEL-03", "RES-06")
 
 
 def same(found, wanted):
@@ -61,12 +64,18 @@ def _check_packages(facts, folder, architecture, programs):
 
 def _check_pods(facts, architecture, program, work):
     """A runtime executes a script that has qemu execute the plugin."""
-    with facts.fact(f"{architecture}: it plugs pods into a bridge, and unplugs them, as CNI's specification has it"):
-        plugin = work / f"{architecture}-plugin" / "kuryr-cni"
-        plugin.parent.mkdir()
-        plugin.write_text(f'#!/bin/sh\nexec {" ".join(emulator(architecture))} {program} "$@"\n')
-        plugin.chmod(0o755)
-        run("tests/conformance", "--kuryr", "bridge", "--plugin", plugin, "--only", ",".join(CASES))
+    plugin = work / f"{architecture}-plugin" / "kuryr-cni"
+    plugin.parent.mkdir()
+    plugin.write_text(f'#!/bin/sh\nexec {" ".join(emulator(architecture))} {program} "$@"\n')
+    plugin.chmod(0o755)
+    suite = ("tests/conformance", "--kuryr", "bridge", "--plugin", plugin, "--only")
+    with facts.fact(f"{architecture}: it answers as CNI's specification has it"):
+        run(*suite, ",".join(WITHOUT_PODS))
+    with facts.fact(f"{architecture}: it plugs pods into a bridge, and unplugs them"):
+        done = subprocess.run([*suite, ",".join(WITH_PODS)], capture_output=True, text=True, check=False)
+        if "is no network namespace: Invalid argument" in done.stdout:
+            raise Skipped("qemu-user does not know ioctl NS_GET_NSTYPE")
+        expect(done.returncode == 0, done.stdout)
 
 
 def _expect_static(name, content, architecture):
