@@ -220,7 +220,7 @@ TEST_F(AdoptCommandTest, DryRunHasToBeAskedFor) {
   const ProcessResult adopt = RunCommand("adopt", {}, conf_);
 
   EXPECT_NE(adopt.status, 0);
-  EXPECT_THAT(adopt.err, HasSubstr("adopt needs --dry-run or --from podstate"));
+  EXPECT_THAT(adopt.err, HasSubstr("adopt needs one of these words"));
 }
 
 }  // namespace
