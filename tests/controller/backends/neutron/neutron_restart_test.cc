@@ -124,7 +124,7 @@ TEST_F(NeutronRestartTest, ForgedPlanGetsNoVifOfAnothersPort) {
   const Failure failure = Fail(RequestOf(Pod("forger")));
 
   EXPECT_EQ(failure.kind, Kind::kGone);
-  EXPECT_THAT(failure.text, HasSubstr("is another pod's"));
+  EXPECT_THAT(failure.text, HasSubstr("was given to the pod with UID \"uid-victim\""));
 }
 
 TEST_F(NeutronRestartTest, ForgedPlanThatIsNotActiveIsReplaced) {
