@@ -7,6 +7,8 @@ MOST_WORDS = 30
 BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 # Paragraphs, entries of lists, rows of tables.
 PART = re.compile(r"\n\s*\n|\n(?=[ ]*(?:[-*]|\d+\.) )|\n(?=\|)|(?<=\|)\n")
+# The address of a link, which the text names by a word.
+ADDRESS = re.compile(r"^\[[\w-]+\]: \S+$", re.MULTILINE)
 END = re.compile(r"(?<=[.?!])[\"')*]* +(?=[A-Za-z`\"*\[(])|(?<=:)\** +(?=[A-Z])")
 # A comment that begins with one of these names its subject elsewhere, or nowhere.
 OPAQUE = r"(?:Of|Who|Whose|Nobody|Likewise|Nothing|The same)\b"
@@ -50,7 +52,7 @@ def opaque_comments(path, text):
 
 
 def sentences_of(text):
-    for part in PART.split(BLOCK.sub("\n\n", text)):
+    for part in PART.split(ADDRESS.sub("", BLOCK.sub("\n\n", text))):
         for cell in re.split(r"(?<!\\)\|", part) if part.startswith("|") else [part]:
             plain = re.sub(r"\]\([^)]*\)", "]", re.sub(r"\s+", " ", cell)).strip()
             yield from END.split(plain)
