@@ -12,7 +12,7 @@ OUT = ROOT / "build/run"
 FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "5")
 
 LANES = {
-    "format": "clang-format, flake8, include directions, Kubernetes manifests and chart, documentation, alert rules",
+    "format": "clang-format, flake8, include directions, Kubernetes manifests and chart, documentation and its site, alert rules",
     "lint": "clang-tidy of what is shipped",
     "release": "the shipped programs: static files that answer, and tell what they are; their man pages, Debian packages and folder",
     "demo": "the demo's scenario, on the release build; and what it says of a step that fails",
@@ -177,7 +177,8 @@ def tasks_of(lane):
     served = (PROGRAMS, FAKE_API_SERVER)
     return {
         "format": lambda: [Task("format", "format", ("tests/format",), seconds=15),
-                           Task("chart", "format", ("tests/chart",), seconds=10)],
+                           Task("chart", "format", ("tests/chart",), seconds=10),
+                           Task("site", "format", ("tests/site", "--check"), seconds=40)],
         "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=200, builds=True, anew=("--anew",))],
         "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3),
                             Task("command lines", "release", ("tests/command_lines",), ("fake API server",), seconds=15),
