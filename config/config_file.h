@@ -51,6 +51,8 @@ class ConfigFiles {
   /// or of DEFAULT, ${group.name}, and $$ for a dollar sign. Throws ConfigError for a reference to
   /// an option that no file sets: it knows no defaults.
   [[nodiscard]] Option Find(const std::string& section, const std::string& name) const;
+  /// The option as it is written, with its references.
+  [[nodiscard]] Option FindRaw(const std::string& section, const std::string& name) const;
   /// The sections whose names begin with `prefix`, in lower case and sorted, as "pool:blue".
   [[nodiscard]] std::set<std::string> SectionsOf(const std::string& prefix) const;
   /// "FILE: [section]" of the last file that has it.
@@ -67,8 +69,6 @@ class ConfigFiles {
   };
 
   static File Read(const std::string& name);
-  /// The option without replacing references.
-  [[nodiscard]] Option FindRaw(const std::string& section, const std::string& name) const;
   [[nodiscard]] std::string Substituted(const Option& option, const std::string& section,
                                         unsigned depth) const;
   [[nodiscard]] std::string ValueOf(const std::string& reference, const Option& from,

@@ -102,4 +102,11 @@ std::vector<std::string> FindUnknownOptions(const ConfigFiles& files) {
   return Finder(files).Find();
 }
 
+bool IsKnownOption(const std::string& section, const std::string& option) {
+  if (section.starts_with(kPool)) return true;
+  return std::find(std::begin(kKnown), std::end(kKnown),
+                   std::pair<std::string_view, std::string_view>(section, option)) !=
+         std::end(kKnown);
+}
+
 }  // namespace kuryr

@@ -12,5 +12,8 @@ namespace kuryr {
 /// option counts only where it is nearly one of ours, since its own options may stay there. Options
 /// of [pool:NAME] are refused where they are read.
 [[nodiscard]] std::vector<std::string> FindUnknownOptions(const ConfigFiles& files);
+/// Whether a program reads the option. `section` and `option` are in lower case; of [pool:NAME]
+/// every option counts.
+[[nodiscard]] bool IsKnownOption(const std::string& section, const std::string& option);
 
 }  // namespace kuryr

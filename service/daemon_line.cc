@@ -7,7 +7,10 @@ DaemonLine::DaemonLine(const About& about)
       status_(AddCommand("status", about.status)),
       health_(AddCommand("health",
                          "Ask the running process how it is: \"ok\", or the reason and exit status "
-                         "1; 2 if none answers")) {
+                         "1; 2 if none answers")),
+      report_(AddCommand("report",
+                         "Print one JSON object for a bug report: status, health, metrics and "
+                         "kuryr.conf, without secrets")) {
   Add("--config-file FILE", options_.config_files, kAboutConfigFile);
   Add("--debug", options_.debug, "Log every step");
   Add("--strict", options_.strict, "Refuse sections and options that no program reads");

@@ -28,6 +28,8 @@ class DaemonLine : public ProgramLine {
   [[nodiscard]] const StatusOptions* status() const;
   /// The argument of command "health", "alive" or "ready"; null if the user has not given it.
   [[nodiscard]] const std::string* health() const;
+  /// Whether the user has given command "report".
+  [[nodiscard]] bool is_report() const { return report_.IsGiven(); }
 
  private:
   CommonOptions options_;
@@ -35,6 +37,7 @@ class DaemonLine : public ProgramLine {
   std::string question_ = "alive";
   CommandLine status_;
   CommandLine health_;
+  CommandLine report_;
 };
 
 }  // namespace kuryr::service

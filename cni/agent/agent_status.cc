@@ -160,6 +160,7 @@ AgentReply Agent::AnswerQuery(const AgentCall& call,
     if (call.query == "alive") return ReplyOf(WhyNotAlive(), http_problem);
     if (call.query == "ready") return ReplyOf(WhyNotReady(), http_problem);
     if (call.query == "status") return {.status = 0, .out = StatusJson(call.input, http_problem)};
+    if (call.query == "metrics") return {.status = 0, .out = Metrics()};
     if (call.query == "policy") return policies_.Describe(call.input);
     return {.status = 1, .out = "there is no query \"" + Printable(call.query) + "\""};
   } catch (const std::exception& e) {

@@ -34,6 +34,7 @@
 #include "service/health_client.h"
 #include "service/health_port.h"
 #include "service/notify.h"
+#include "service/report.h"
 #include "service/stop_signals.h"
 #include "watcher/credentials.h"
 
@@ -154,6 +155,8 @@ int main(int argc, char** argv) {
     if (const auto* wanted = line.status()) return PrintStatus(socket(), *wanted);
     if (const auto* question = line.health()) return PrintHealth(socket(), *question);
     if (policy.IsGiven()) return PrintPolicies(socket(), asked);
+    if (line.is_report())
+      return service::PrintReport("kuryr-daemon", options.config_files, AgentParts(socket));
     if (removal.IsGiven()) {
       RemoveNodeNetwork(options);
       return 0;

@@ -200,4 +200,15 @@ int PrintPolicies(const std::string& socket, const service::StatusOptions& asked
   return reply.status == 0 ? 0 : 1;
 }
 
+std::vector<service::ReportPart> AgentParts(const std::function<std::string()>& find_socket) {
+  std::vector<service::ReportPart> parts = {
+      {"status", [find_socket] { return AskStatus(find_socket(), ""); }}};
+  for (const char* query : {"alive", "ready", "metrics"}) {
+    parts.push_back({query, [find_socket, query] {
+                       return service::LinesOf(QueryAgent(find_socket(), query, "", 8s).out);
+                     }});
+  }
+  return parts;
+}
+
 }  // namespace kuryr::cni

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "service/common_options.h"
+#include "service/report.h"
 
 namespace kuryr::cni {
 
@@ -19,5 +22,9 @@ namespace kuryr::cni {
 /// `kuryr-daemon policy`: writes to stdout what the node has of the policies of a pod. The exit
 /// status: 1 when that is not in effect, or no such pod is there.
 [[nodiscard]] int PrintPolicies(const std::string& socket, const service::StatusOptions& asked);
+
+/// The parts of `kuryr-daemon report` that the agent answers. `find_socket` finds its socket.
+[[nodiscard]] std::vector<service::ReportPart> AgentParts(
+    const std::function<std::string()>& find_socket);
 
 }  // namespace kuryr::cni

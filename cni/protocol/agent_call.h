@@ -24,8 +24,9 @@ struct AgentCall {
   /// Both sides end their log lines about the call with it (IsTraceId). ReceiveCall makes one when
   /// an older plugin sends none.
   std::string trace_id;
-  /// A question to the agent itself, at its other socket (StatusSocketOf): "alive", "ready" or
-  /// "status". `input` is then a pod (NAMESPACE/NAME) or empty. Empty for a call of the plugin.
+  /// A question to the agent itself, at its other socket (StatusSocketOf): "alive", "ready",
+  /// "status", "metrics" or "policy". `input` is then a pod (NAMESPACE/NAME) or empty. `query` is
+  /// empty for a call of the plugin.
   std::string query;
 };
 

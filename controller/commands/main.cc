@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -27,6 +28,7 @@
 #include "service/health_client.h"
 #include "service/health_port.h"
 #include "service/notify.h"
+#include "service/report.h"
 #include "service/stop_signals.h"
 #include "watcher/api_options.h"
 #include "watcher/credentials.h"
@@ -109,6 +111,14 @@ int Adopt(const ControllerOptions& options, const AdoptOrder& order) {
       "A controller that leads takes over by itself. kuryr-controller adopt --help shows more.");
 }
 
+int Report(const ControllerOptions& options) {
+  const std::vector<std::string>& files = options.common.config_files;
+  std::vector<service::ReportPart> parts =
+      service::HealthParts([&] { return ReadProgramOptions(kuryr::ConfigFiles(files)); });
+  parts.push_back({"status", [&] { return StatusOf(ReadConfig(options)); }});
+  return service::PrintReport("kuryr-controller", files, parts);
+}
+
 OrphanAct ActOf(bool remove, bool force) {
   if (!remove) return OrphanAct::kList;
   return force ? OrphanAct::kRemoveAnyway : OrphanAct::kRemove;
@@ -158,6 +168,7 @@ int main(int argc, char** argv) {
     if (const auto* question = line.health())
       return service::PrintHealth(
           ReadProgramOptions(kuryr::ConfigFiles(options.common.config_files)), *question);
+    if (line.is_report()) return Report(options);
     if (const auto* wanted = line.status()) return PrintStatus(ReadConfig(options), *wanted);
     if (orphans.IsGiven())
       return PrintOrphans(ReadConfig(options), {ActOf(remove, force), orphans_as_json});

@@ -165,34 +165,54 @@ void PrintTable(const Overview& overview) {
   if (overview.more > 0) std::printf("and %zu more\n", overview.more);
 }
 
-int PrintAll(Survey& survey, const Config& config, const Leader& leader, const std::string& here,
-             bool as_json) {
+/// What there is to say of the cluster.
+struct ClusterStatus {
+  Leader leader;
+  std::string here;  ///< LocalRole
+  NodeOverview nodes;
+  Overview overview;
+  std::vector<std::string> gaps;
+  bool is_well = false;
+};
+
+ClusterStatus LookAtCluster(Survey& survey, const Config& config) {
+  ClusterStatus status{.leader = FindLeader(config, survey.client()), .here = LocalRole(config)};
   const PodEvents events(survey.client());
-  const NodeOverview nodes = LookAtNodes(survey, config, events);
-  const Overview overview = LookAround(survey, leader, events);
-  const std::vector<std::string> gaps = GapsOf(survey, events);
+  status.nodes = LookAtNodes(survey, config, events);
+  status.overview = LookAround(survey, status.leader, events);
+  status.gaps = GapsOf(survey, events);
+  status.is_well = status.overview.rows.empty() && status.nodes.waiting.empty() &&
+                   status.nodes.problems.empty() && survey.bad_items().empty() &&
+                   !status.leader.absent();
+  return status;
+}
+
+json ToJson(const ClusterStatus& status) {
+  const NodeOverview& nodes = status.nodes;
+  return {{"version", KURYR_VERSION},
+          {"leader", ToJson(status.leader)},
+          {"here", OrNull(status.here)},
+          {"counts", status.overview.counts},
+          {"pods", status.overview.rows},
+          {"more", status.overview.more},
+          {"nodes",
+           {{"planned", nodes.planned}, {"waiting", nodes.waiting}, {"problems", nodes.problems}}},
+          {"gaps", status.gaps}};
+}
+
+int PrintAll(const ClusterStatus& status, const Config& config, bool as_json) {
   if (as_json) {
-    service::PrintJson(
-        {{"version", KURYR_VERSION},
-         {"leader", ToJson(leader)},
-         {"here", OrNull(here)},
-         {"counts", overview.counts},
-         {"pods", overview.rows},
-         {"more", overview.more},
-         {"nodes",
-          {{"planned", nodes.planned}, {"waiting", nodes.waiting}, {"problems", nodes.problems}}},
-         {"gaps", gaps}});
+    service::PrintJson(ToJson(status));
   } else {
-    PrintHead(leader);
-    if (!here.empty()) std::printf("the one on this machine: %s\n", here.c_str());
-    PrintCounts(overview);
-    if (config.node_network.enabled) PrintNodes(nodes);
-    for (const std::string& gap : gaps) std::printf("%s\n", Printable(gap, kMostText).c_str());
-    PrintTable(overview);
+    PrintHead(status.leader);
+    if (!status.here.empty()) std::printf("the one on this machine: %s\n", status.here.c_str());
+    PrintCounts(status.overview);
+    if (config.node_network.enabled) PrintNodes(status.nodes);
+    for (const std::string& gap : status.gaps)
+      std::printf("%s\n", Printable(gap, kMostText).c_str());
+    PrintTable(status.overview);
   }
-  const bool well = overview.rows.empty() && nodes.waiting.empty() && nodes.problems.empty() &&
-                    survey.bad_items().empty() && !leader.absent();
-  return well ? 0 : 1;
+  return status.is_well ? 0 : 1;
 }
 
 /// All that is known of one pod.
@@ -284,9 +304,13 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name, bool
 
 int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   Survey survey(config);
-  const Leader leader = FindLeader(config, survey.client());
-  return wanted.pod.empty() ? PrintAll(survey, config, leader, LocalRole(config), wanted.as_json)
-                            : PrintOne(survey, leader, wanted.pod, wanted.as_json);
+  if (wanted.pod.empty()) return PrintAll(LookAtCluster(survey, config), config, wanted.as_json);
+  return PrintOne(survey, FindLeader(config, survey.client()), wanted.pod, wanted.as_json);
+}
+
+json StatusOf(const Config& config) {
+  Survey survey(config);
+  return ToJson(LookAtCluster(survey, config));
 }
 
 }  // namespace kuryr::controller

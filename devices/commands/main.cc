@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "service/common_options.h"
 #include "service/daemon_line.h"
 #include "service/health_client.h"
+#include "service/report.h"
 #include "service/stop_signals.h"
 
 namespace {
@@ -59,6 +61,13 @@ int Undrain(const devices::Config& config) {
                                     : "was not drained: free devices are offered");
 }
 
+int Report(const std::vector<std::string>& files) {
+  std::vector<service::ReportPart> parts =
+      service::HealthParts([&] { return devices::ReadProgramOptions(kuryr::ConfigFiles(files)); });
+  parts.push_back({"status", [&] { return devices::StatusOf(devices::LoadConfig(files)); }});
+  return service::PrintReport("kuryr-devices", files, parts);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -78,6 +87,7 @@ int main(int argc, char** argv) {
     if (const auto* question = line.health())
       return service::PrintHealth(devices::ReadProgramOptions(kuryr::ConfigFiles(files)),
                                   *question);
+    if (line.is_report()) return Report(files);
     if (drain.IsGiven()) return Drain(devices::LoadConfig(files));
     if (undrain.IsGiven()) return Undrain(devices::LoadConfig(files));
     if (const auto* wanted = line.status())

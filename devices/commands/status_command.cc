@@ -109,6 +109,14 @@ json RowsOf(const Found& found, const std::string& pod) {
   return rows;
 }
 
+json ToJson(const Found& found, const std::string& pod) {
+  return {{"version", KURYR_VERSION},
+          {"devices", RowsOf(found, pod)},
+          {"bridges", found.bridges},
+          {"drains", found.drains},
+          {"gaps", found.gaps}};
+}
+
 void PrintTable(const json& rows) {
   if (rows.empty()) return;
   const auto number = [](const json& value) { return value.is_null() ? "" : value.dump(); };
@@ -134,24 +142,20 @@ void PrintBridges(const json& bridges) {
 
 int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   const Found found = LookAround(config);
-  const json rows = RowsOf(found, wanted.pod);
   if (wanted.as_json) {
-    const json status = {{"version", KURYR_VERSION},
-                         {"devices", rows},
-                         {"bridges", found.bridges},
-                         {"drains", found.drains},
-                         {"gaps", found.gaps}};
-    service::PrintJson(status);
+    service::PrintJson(ToJson(found, wanted.pod));
   } else {
     std::printf("kuryr-devices %s: %zu resources, %zu devices, %zu of them offered\n",
                 KURYR_VERSION, found.resources.size(), found.devices.size(), found.owners.size());
     if (found.drains) std::printf("drained: what no pod has goes to none\n");
     for (const std::string& gap : found.gaps)
       std::printf("%s\n", Printable(gap, kMostText).c_str());
-    PrintTable(rows);
+    PrintTable(RowsOf(found, wanted.pod));
     if (wanted.pod.empty()) PrintBridges(found.bridges);
   }
   return found.gaps.empty() ? 0 : 1;
 }
+
+json StatusOf(const Config& config) { return ToJson(LookAround(config), ""); }
 
 }  // namespace kuryr::devices

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "devices/config.h"
 #include "service/common_options.h"
 
@@ -9,5 +11,8 @@ namespace kuryr::devices {
 /// Returns 1 if a resource is not served or a source does not answer. Throws if there is nothing to
 /// print.
 int PrintStatus(const Config& config, const service::StatusOptions& wanted);
+
+/// The same, for `kuryr-devices report`.
+[[nodiscard]] nlohmann::json StatusOf(const Config& config);
 
 }  // namespace kuryr::devices

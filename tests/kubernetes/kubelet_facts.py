@@ -12,6 +12,7 @@ from harness.kube_api import PODS
 from harness.kuryr_daemon import CAPABILITIES, check_capabilities
 from harness.process import run
 from harness.traffic import ping
+from harness.transcript import Transcript
 from kubernetes import audit, metrics_page, podman
 from kubernetes.cluster import Cluster
 from kubernetes.comparison import Comparison
@@ -248,6 +249,8 @@ class KubeletFacts:
             assert "eth0 ── " in said and "✗" not in said, said
         with self.fact("its metrics and kuryr-controller's have the names, types and labels of docs/metrics.md"):
             metrics_page.check()
+        with self.fact("docs/operations.md: its commands write whole reports, with plans and pods"):
+            self.report()
         with self.fact("its log has no warning and no error"):
             nothing([line for line in self.agent_log().splitlines() if "level=info" not in line], "lines")
         with self.fact("the API server refused the agents nothing, and they asked for nothing else"):
@@ -258,6 +261,18 @@ class KubeletFacts:
             # By name only where the watch may be behind.
             by_name = {right for right in GRANTED if right[-1] == "get"}
             nothing((used ^ GRANTED) - by_name - SELDOM, "too many or too few")
+
+    def report(self):
+        page = Transcript("Report a bug", "docs/operations.md", {"POD": self.agent()[0]["metadata"]["name"]})
+        for command in page.take_commands():
+            run("bash", "-euc", command, cwd=namespaces.WORK)
+        page.finish()
+        controller, node = (json.loads((namespaces.WORK / f"{name}.json").read_text()) for name in ("controller", "node"))
+        counts = controller["status"]["counts"]
+        assert counts["planned"] + counts["others"] == len(self.pods.living), counts
+        assert set(node["status"]["pods"]) >= {f"default/{name}" for name in self.pods.living}, node["status"]["pods"].keys()
+        for report in (controller, node):
+            assert report["alive"] == ["ok"] and report["ready"] == ["ok"] and report["metrics"] and report["kuryr_conf"], report
 
     def ends(self):
         last = self.running[0]
