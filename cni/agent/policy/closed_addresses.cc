@@ -41,10 +41,10 @@ void ClosedAddresses::CloseIn(binding::Filter& filter, const LocalPods& pods) {
   }
 }
 
-void ClosedAddresses::OpenTo(const std::string& uid, const std::set<IpAddress>& addresses) {
-  std::erase_if(closed_, [&](const Closed& each) {
-    return each.uid != uid && addresses.contains(each.address);
-  });
+bool ClosedAddresses::OpenTo(const std::string& uid, const std::set<IpAddress>& addresses) {
+  return std::erase_if(closed_, [&](const Closed& each) {
+           return each.uid != uid && addresses.contains(each.address);
+         }) > 0;
 }
 
 void ClosedAddresses::Clear() {

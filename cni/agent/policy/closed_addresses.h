@@ -7,7 +7,7 @@
 
 #include "base/ip.h"
 #include "binding/node/pod_filter.h"
-#include "cni/agent/policy/filter_of.h"
+#include "cni/agent/policy/filter_maker.h"
 
 namespace kuryr::cni {
 
@@ -16,11 +16,12 @@ namespace kuryr::cni {
 /// pod, or for it. Not thread-safe.
 class ClosedAddresses {
  public:
-  /// Closes them in `filter`, which FilterOf made of `pods`. Those that these pods have are open.
+  /// Closes them in `filter`, which a FilterMaker made of `pods`. Those that these pods have are
+  /// open.
   void CloseIn(binding::Filter& filter, const LocalPods& pods);
   /// A pod, of this node or another one, has these addresses: they are open if another one had
-  /// them. A pod that is gone may be told of for a while.
-  void OpenTo(const std::string& uid, const std::set<IpAddress>& addresses);
+  /// them. A pod that is gone may be told of for a while. Returns whether one was closed.
+  bool OpenTo(const std::string& uid, const std::set<IpAddress>& addresses);
   /// Opens all, as no policy is left.
   void Clear();
 

@@ -149,28 +149,34 @@ bool NodePolicies::IsComplete() const { return listed_ == watched_; }
 
 void NodePolicies::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
-  if (event.kind == "Pod") Take(addresses_.Learn(event, wanted_ + 1));
   const policy::PolicyChanges changes = policy::Compile(compiler_, event);
+  filters_.Forget(policies_, changes);
   policies_.Apply(changes);
   for (const auto& [member, sets] : changes.pods) sets_.SetSets(member, sets);
+  bool has_changed = !changes.policies.empty() || !changes.pods.empty();
+  if (event.kind == "Pod")
+    has_changed = Take(addresses_.Learn(event, wanted_ + (has_changed ? 1 : 0))) || has_changed;
   if (!changes.policies.empty() && listed_ != Watched::kNothing) WatchWhatPoliciesName();
-  Wake();
+  if (has_changed) return Wake();
+  changed_.notify_all();
 }
 
 /// The node knows the addresses of its own new pods before their status tells them.
-void NodePolicies::Take(const PodAddresses::Uids& changed) {
+bool NodePolicies::Take(const PodAddresses::Uids& changed) {
+  bool has_opened = false;
   for (const std::string& uid : changed) {
     const std::set<IpAddress> addresses = addresses_.Of(uid);
-    closed_.OpenTo(uid, addresses);
+    has_opened = closed_.OpenTo(uid, addresses) || has_opened;
     sets_.SetAddressesOf(uid, addresses);
   }
+  return has_opened || sets_.has_changed();
 }
 
 void NodePolicies::Learn(const AttachmentRecord& record) {
   if (RoutedAddresses(record).empty()) return;
-  Take(addresses_.Plug(record));
+  const bool has_changed = Take(addresses_.Plug(record));
   Watch(Watched::kPolicies);
-  Wake();
+  if (has_changed || !IsFree(record)) Wake();
 }
 
 void NodePolicies::Admit(const AttachmentRecord& record, const Deadline& deadline) {
@@ -207,10 +213,13 @@ bool NodePolicies::AwaitEffect(const AttachmentRecord& record, const Deadline& d
 }
 
 bool NodePolicies::IsNamed(const AttachmentRecord& record) const {
-  return std::ranges::any_of(addresses_.LocalOf(record.pod),
-                             [&](const auto& pod) KURYR_TSA(requires_capability(mutex_)) {
-                               return policies_.pods().contains(policy::MemberOf(pod.first, ""));
-                             });
+  return std::ranges::any_of(
+      addresses_.LocalOf(record.pod),
+      [&](const auto& pod) KURYR_TSA(requires_capability(mutex_)) { return IsNamed(pod.first); });
+}
+
+bool NodePolicies::IsNamed(const std::string& uid) const {
+  return policies_.pods().contains(policy::MemberOf(uid, ""));
 }
 
 bool NodePolicies::IsFree(const AttachmentRecord& record) const {
@@ -225,9 +234,10 @@ bool NodePolicies::IsFree(const AttachmentRecord& record) const {
 void NodePolicies::Forget(const AttachmentKey& key) {
   const MutexLock lock(mutex_);
   const PodAddresses::Uids changed = addresses_.Unplug(key);
-  if (changed.empty()) return;
-  Take(changed);
-  Wake();
+  const bool was_named = std::ranges::any_of(
+      changed,
+      [&](const std::string& uid) KURYR_TSA(requires_capability(mutex_)) { return IsNamed(uid); });
+  if (Take(changed) || was_named) Wake();
 }
 
 void NodePolicies::Wake() {
@@ -275,7 +285,7 @@ void NodePolicies::Apply() {
     // More may be watched since Run looked.
     if (!IsComplete()) return;
     const LocalPods pods = addresses_.Local();
-    wanted = FilterOf(policies_, pods);
+    wanted = filters_.Make(policies_, pods);
     if (policies_.policies().empty()) {
       closed_.Clear();
     } else {
@@ -330,7 +340,7 @@ AgentReply NodePolicies::Describe(const std::string& pod) const {
   for (const auto& each : found) text += DescribePolicies(policies_, sets_, each);
   const std::string& failure = failure_.empty() ? watch_failure_ : failure_;
   if (!failure.empty()) return {.status = 1, .out = text + "not in effect: " + failure};
-  if (!IsComplete() || applied_ != wanted_ || !IsInKernel(FilterOf(policies_, found)))
+  if (!IsComplete() || applied_ != wanted_ || !IsInKernel(FilterMaker().Make(policies_, found)))
     return {.status = 1, .out = text + "not in effect yet: the kernel has other rules"};
   return {.status = 0, .out = text + "the kernel has these rules, in table inet kuryr-policy"};
 }

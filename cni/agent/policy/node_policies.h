@@ -15,6 +15,7 @@
 #include "base/thread_annotations.h"
 #include "binding/node/pod_filter.h"
 #include "cni/agent/policy/closed_addresses.h"
+#include "cni/agent/policy/filter_maker.h"
 #include "cni/agent/policy/pod_addresses.h"
 #include "cni/agent/policy/set_addresses.h"
 #include "cni/attachments/attachment_store.h"
@@ -73,10 +74,13 @@ class NodePolicies : public watcher::EventConsumer {
   bool AwaitEffect(const AttachmentRecord& record, const Deadline& deadline) EXCLUDES(mutex_);
   /// Whether policies select the record's pod, or name it as a peer.
   [[nodiscard]] bool IsNamed(const AttachmentRecord& record) const REQUIRES(mutex_);
+  /// `uid`: at the API server.
+  [[nodiscard]] bool IsNamed(const std::string& uid) const REQUIRES(mutex_);
   /// Whether the record's pod needs no change of the kernel: no policy names it, and the kernel's
   /// filter, before and after the change at work, has nothing for its addresses.
   [[nodiscard]] bool IsFree(const AttachmentRecord& record) const REQUIRES(mutex_);
-  void Take(const PodAddresses::Uids& changed) REQUIRES(mutex_);
+  /// Whether the kernel's filter has to change.
+  [[nodiscard]] bool Take(const PodAddresses::Uids& changed) REQUIRES(mutex_);
   void Watch(Watched what) REQUIRES(mutex_);
   void WatchWhatPoliciesName() REQUIRES(mutex_);
   void OnListed(Watched what) EXCLUDES(mutex_);
@@ -98,11 +102,12 @@ class NodePolicies : public watcher::EventConsumer {
   Watched listed_ GUARDED_BY(mutex_) = Watched::kNothing;
   policy::PolicyCompiler compiler_ GUARDED_BY(mutex_);
   policy::PolicyVerdicts policies_ GUARDED_BY(mutex_);
+  FilterMaker filters_ GUARDED_BY(mutex_);
   SetAddresses sets_ GUARDED_BY(mutex_);
   PodAddresses addresses_ GUARDED_BY(mutex_);
   ClosedAddresses closed_ GUARDED_BY(mutex_);
   bool is_distrusted_ GUARDED_BY(mutex_) = false;     ///< the kernel's table may have changed
-  uint64_t wanted_ GUARDED_BY(mutex_) = 0;            ///< changes so far
+  uint64_t wanted_ GUARDED_BY(mutex_) = 0;            ///< changes of the filter so far
   uint64_t applied_ GUARDED_BY(mutex_) = 0;           ///< that the kernel has
   std::set<IpAddress> in_kernel_ GUARDED_BY(mutex_);  ///< at most these have chains there
   std::string failure_ GUARDED_BY(mutex_);            ///< of the last try; empty: none

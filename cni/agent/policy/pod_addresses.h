@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/ip.h"
-#include "cni/agent/policy/filter_of.h"
+#include "cni/agent/policy/filter_maker.h"
 #include "cni/attachments/attachment_record.h"
 #include "watcher/watch_event.h"
 

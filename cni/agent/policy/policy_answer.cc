@@ -79,7 +79,7 @@ std::string HeadOf(const char* direction, const std::map<IpAddress, std::string>
 std::string DescribePolicies(const PolicyVerdicts& policies, const SetAddresses& sets,
                              const LocalPods::value_type& pod) {
   const auto& [uid, addresses] = pod;
-  const binding::Filter filter = FilterOf(policies, {pod});
+  const binding::Filter filter = FilterMaker().Make(policies, {pod});
   std::string text = "addresses: " + Listed(addresses) + "\n" +
                      HeadOf("ingress", filter.receivers) +
                      Direction(policies, uid, TrafficDirection::kIngress).Lines() +

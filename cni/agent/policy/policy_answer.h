@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "cni/agent/policy/filter_of.h"
+#include "cni/agent/policy/filter_maker.h"
 #include "cni/agent/policy/set_addresses.h"
 #include "policy/policy_verdicts.h"
 

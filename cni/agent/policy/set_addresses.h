@@ -22,6 +22,7 @@ class SetAddresses {
   [[nodiscard]] std::vector<IpAddress> Of(const policy::PodSet& set) const;
   /// The sets that have other addresses than at the last call.
   [[nodiscard]] std::set<policy::PodSet> TakeChanged();
+  [[nodiscard]] bool has_changed() const noexcept { return !changed_.empty(); }
 
  private:
   struct Pod {

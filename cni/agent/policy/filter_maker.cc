@@ -1,4 +1,4 @@
-#include "cni/agent/policy/filter_of.h"
+#include "cni/agent/policy/filter_maker.h"
 
 #include <algorithm>
 #include <array>
@@ -87,8 +87,8 @@ FilterRule::Verdict VerdictOf(PolicyAction action) {
 /// The chains of pods that are in the same sets.
 class PodChains {
  public:
-  PodChains(const policy::PolicyVerdicts& policies, const Sets& sets, binding::Filter& filter)
-      : policies_(policies), sets_(sets), filter_(filter) {}
+  PodChains(const policy::PolicyVerdicts& policies, const Sets& sets, binding::FilterChains& all)
+      : policies_(policies), sets_(sets), all_(all) {}
 
   /// The chain's name; nullopt: no policy is for this direction of the pods' packets.
   std::optional<std::string> Add(TrafficDirection direction) {
@@ -157,32 +157,55 @@ class PodChains {
 
   std::string Keep(FilterChain&& chain) {
     std::string name = binding::NameOf(chain);
-    filter_.chains.try_emplace(name, std::move(chain));
+    all_.try_emplace(name, std::move(chain));
     return name;
   }
 
   const policy::PolicyVerdicts& policies_;
   const Sets& sets_;
-  binding::Filter& filter_;
+  binding::FilterChains& all_;
 };
+
+bool Selects(const CompiledPolicy& policy, const Sets& sets) {
+  return sets.contains(policy.subject) ||
+         std::ranges::any_of(policy.rules,
+                             [&](const PolicyRule& rule) { return sets.contains(rule.subject); });
+}
 
 }  // namespace
 
-binding::Filter FilterOf(const policy::PolicyVerdicts& policies, const LocalPods& pods) {
-  binding::Filter filter;
+void FilterMaker::Forget(const policy::PolicyVerdicts& policies,
+                         const policy::PolicyChanges& changes) {
+  for (const auto& [name, after] : changes.policies) {
+    const auto before = policies.policies().find(name);
+    std::erase_if(kept_, [&](const auto& kept) {
+      return (before != policies.policies().end() && Selects(before->second, kept.first)) ||
+             (after && Selects(*after, kept.first));
+    });
+  }
+}
+
+binding::Filter FilterMaker::Make(const policy::PolicyVerdicts& policies, const LocalPods& pods) {
   std::map<Sets, LocalPods> alike;
   for (const auto& [uid, addresses] : pods) {
     const auto member = policies.pods().find(policy::MemberOf(uid, ""));
     if (member != policies.pods().end()) alike[member->second].emplace(uid, addresses);
   }
+  std::erase_if(kept_, [&](const auto& kept) { return !alike.contains(kept.first); });
+  binding::Filter filter;
   for (const auto& [sets, members] : alike) {
-    PodChains chains(policies, sets, filter);
-    const auto sent = chains.Add(TrafficDirection::kEgress);
-    const auto received = chains.Add(TrafficDirection::kIngress);
+    const auto [kept, is_new] = kept_.try_emplace(sets);
+    Chains& chains = kept->second;
+    if (is_new) {
+      PodChains maker(policies, sets, chains.all);
+      chains.sent = maker.Add(TrafficDirection::kEgress);
+      chains.received = maker.Add(TrafficDirection::kIngress);
+    }
+    filter.chains.insert(chains.all.begin(), chains.all.end());
     for (const auto& [uid, addresses] : members) {
       for (const IpAddress& address : addresses) {
-        if (sent) filter.senders[address] = *sent;
-        if (received) filter.receivers[address] = *received;
+        if (chains.sent) filter.senders[address] = *chains.sent;
+        if (chains.received) filter.receivers[address] = *chains.received;
       }
     }
   }

@@ -1,4 +1,4 @@
-#include "cni/agent/policy/filter_of.h"
+#include "cni/agent/policy/filter_maker.h"
 
 #include <gtest/gtest.h>
 
@@ -96,9 +96,9 @@ class Kernel {
 };
 
 /// A cluster whose pods, labels and policies change at random.
-class FilterOfTest : public ::testing::Test {
+class FilterMakerTest : public ::testing::Test {
  protected:
-  FilterOfTest() {
+  FilterMakerTest() {
     for (size_t i = 0; i < kNamespaces; ++i)
       Apply(compiler_.SetNamespace(NameOf(i), AsLabels(random_.NamespaceLabels())));
     for (size_t i = 0; i < kPods; ++i) SetPod(i);
@@ -110,6 +110,7 @@ class FilterOfTest : public ::testing::Test {
   }
 
   void Apply(const PolicyChanges& changes) {
+    filters_.Forget(policies_, changes);
     policies_.Apply(changes);
     for (const auto& [member, sets] : changes.pods) sets_.SetSets(member, sets);
   }
@@ -145,7 +146,7 @@ class FilterOfTest : public ::testing::Test {
   }
 
   void ExpectNoDifference() {
-    const binding::Filter filter = FilterOf(policies_, local_);
+    const binding::Filter filter = filters_.Make(policies_, local_);
     const Kernel kernel(filter, sets_);
     for (size_t from = 0; from < kPods; ++from) {
       for (size_t to = 0; to < kPods; ++to) {
@@ -174,11 +175,12 @@ class FilterOfTest : public ::testing::Test {
   policy::RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
   policy::PolicyCompiler compiler_;
   policy::PolicyVerdicts policies_;
+  FilterMaker filters_;
   SetAddresses sets_;
   LocalPods local_;
 };
 
-TEST_F(FilterOfTest, PassesWhatThePoliciesAllow) {
+TEST_F(FilterMakerTest, PassesWhatThePoliciesAllow) {
   const int rounds = test::FromEnvironment("KURYR_ROUNDS", 600) / 12;
   for (int i = 0; i < rounds && !HasFatalFailure(); ++i) {
     ChangeSomething();
@@ -186,21 +188,21 @@ TEST_F(FilterOfTest, PassesWhatThePoliciesAllow) {
   }
 }
 
-TEST_F(FilterOfTest, PodsOfTheSameSetsShareTheirChains) {
+TEST_F(FilterMakerTest, PodsOfTheSameSetsShareTheirChains) {
   for (size_t i = 0; i < kPods; ++i)
     Apply(compiler_.SetPod(
         {.uid = std::to_string(i), .name_space = "n0", .labels = {}, .ports = {}}));
   Apply(compiler_.SetPolicy("n0", "deny", {{"spec", {{"podSelector", json::object()}}}}));
 
-  const binding::Filter filter = FilterOf(policies_, local_);
+  const binding::Filter filter = filters_.Make(policies_, local_);
 
   EXPECT_EQ(filter.chains.size(), 1U);
   EXPECT_EQ(filter.receivers.size(), kPods);
   EXPECT_TRUE(filter.senders.empty()) << "a policy of ingress alone";
 }
 
-TEST_F(FilterOfTest, NothingIsThereOfPodsThatNoPolicySelects) {
-  EXPECT_TRUE(FilterOf(policies_, local_).empty());
+TEST_F(FilterMakerTest, NothingIsThereOfPodsThatNoPolicySelects) {
+  EXPECT_TRUE(filters_.Make(policies_, local_).empty());
 }
 
 }  // namespace
