@@ -17,9 +17,12 @@ LANES = {
                    "IPv6 alone, also by OVN's manifests; the rows of 300 nodes; OVN 23.03 to 25.03 to 26.03 under pods",
     "debians": "Debian 13: unit tests, all of OVN and of the runtimes, Debian packages, Neutron 26; sid: demo, programs, OVN, runtimes",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
+    "kernel": "all tests of nodes on the kernel of lane kernel",
+    "upgrade": "kuryr-cni from the last release to this tree and back, under pods of two nodes: pools, and OVN",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "races": "all tests with ThreadSanitizer",
     "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
+    "site": "the documentation's site, looked at in Chromium: widths, contrast, search, keys",
     "release": "the folder of a release, made and tried: amd64, and arm64 by qemu",
     "reproducible": "two releases, made in different folders, are the same bytes",
     "bench": "tests/bench/run: read its ratios",
@@ -34,8 +37,8 @@ SOAK_TESTS = ("Soak|OvnStorm|LeadersTest|PolicyStorm|AdminRows|policy_test|contr
 
 def tasks_of(lane):
     return {"soak": soak, "storm": storm, "cluster": cluster, "cluster-ovn": cluster_on_ovn, "debians": debians,
-            "recreation": recreation,
-            "fuzzing": fuzzing, "races": races, "dev": dev, "release": release, "reproducible": reproducible, "bench": bench}[lane]()
+            "recreation": recreation, "kernel": kernel, "upgrade": upgrade, "fuzzing": fuzzing, "races": races, "dev": dev,
+            "site": site, "release": release, "reproducible": reproducible, "bench": bench}[lane]()
 
 
 def soak():
@@ -122,6 +125,16 @@ def recreation():
     return [lanes.program("recreation", (lanes.PROGRAMS,), command, 99, 430)]
 
 
+def kernel():
+    return [lanes.half_of_kernel(f"all kernel {first}", f"{first},,2", short=()) for first in (1, 2)]
+
+
+def upgrade():
+    return [lanes.program("upgrade", (lanes.PROGRAMS,), ("tests/kubernetes/upgrade", "--backend", backend,
+                                                         "--logs", f"build/run/upgrade-{backend}"), 2, 400, name=f"upgrade {backend}")
+            for backend in ("local", "ovn")]
+
+
 def fuzzing():
     seconds = os.environ.get("KURYR_FUZZ_SECONDS", "600")
     return [Task(f"{task.name}, long", "fuzzing", (*task.command[:2], seconds), task.needs, (), 1, int(seconds) + 3)
@@ -136,6 +149,10 @@ def races():
 def dev():
     built = lanes.build("dev build", "dev", "dev", seconds=780)
     return [built, *lanes.ctest("dev", built, 480)]
+
+
+def site():
+    return [Task("site in Chromium", "site", ("bash", "-c", "tests/packages browser && tests/site --check"), seconds=90)]
 
 
 def release():

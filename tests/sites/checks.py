@@ -14,7 +14,8 @@ from . import browser, folder, links, looks, pages
 OLDER = "0.0.9"
 
 
-def check(facts, site, repository):
+def check_files(facts, site, repository, then=None):
+    """then(the folder of another one, {path: Page}): is called before that folder goes."""
     with tempfile.TemporaryDirectory() as work:
         again = Path(work)
         made = folder.make(again, repository)
@@ -22,11 +23,20 @@ def check(facts, site, repository):
         shutil.copytree(again / VERSION, again / OLDER)
         folder.write_versions(again)
         _check_versions(facts, again)
+        if then:
+            then(again, made)
+
+
+def check(facts, site, repository):
+    """The files, and what a browser shows."""
+    def look(again, made):
         with facts.fact("a browser is there", basis=True):
             if missing := browser.missing():
-                raise report.Skipped(f"not installed: {', '.join(missing)}; tests/packages site brings them")
+                raise report.Skipped(f"not installed: {', '.join(missing)}; tests/packages browser brings them")
         with browser.served(again) as address, browser.chromium() as driver:
             looks.check(facts, driver, address, made)
+
+    check_files(facts, site, repository, look)
 
 
 def none(problems, most=8):
