@@ -139,7 +139,7 @@ bool IsForgivable(const std::string& call) {
 
 /// Each call fails once. As nothing is left, the next connect is tried after each KURYR_FAULT_STEP.
 TEST_P(FaultInjectionTest, FailedConnectLeavesNothingAndTheNextOneWorks) {
-  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 4);
+  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 8);
   for (int number = 1;; ++number) {
     const Attempt attempt = TryWithFault(number, [&] { Connect(*pod_); });
     if (!attempt.reached) break;
@@ -185,7 +185,7 @@ TEST_P(RepairFaultTest, FailedRepairIsFinishedByTheNext) {
   Connect(*pod_);
   const std::string inside =
       RunIn(pod_->netns, {"ip", "-o", "address", "show", "eth0", "scope", "global"});
-  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 4);
+  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 8);
   int first = 0;
   for (const Damage& damage : DamagesOf(pod_->planned.plug)) {
     first = first % step + 1;

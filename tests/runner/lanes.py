@@ -9,7 +9,7 @@ from .ledger import Suite
 from .task import Task
 
 OUT = ROOT / "build/run"
-FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "5")
+FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "2")
 
 LANES = {
     "format": "clang-format, flake8, include directions, Kubernetes manifests and chart, documentation and its site, alert rules",
@@ -35,8 +35,8 @@ LANES = {
                "NetworkPolicies by chance",
     "bandwidth": "the runtimes' limits once more, on the kernel lane's Linux, whose Open vSwitch has the kernel's datapath",
     "asan": "all tests with AddressSanitizer and UndefinedBehaviorSanitizer; clang's warnings and thread-safety analysis",
-    "tsan": "tests of what has threads, with ThreadSanitizer",
-    "fuzz": "every fuzz target for some seconds of a processor (KURYR_FUZZ_SECONDS, default 5)",
+    "tsan": "tests of the parts with most threads, with ThreadSanitizer; tests/run long races has all",
+    "fuzz": "every fuzz target for some seconds of a processor (KURYR_FUZZ_SECONDS, default 2)",
 }
 
 

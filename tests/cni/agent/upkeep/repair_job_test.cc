@@ -59,7 +59,7 @@ TEST_F(RepairJobTest, NeedlessWakeUpsWriteNothingAndLoseNoPacket) {
 }
 
 TEST_F(RepairJobTest, KilledRepairIsFinishedByTheNext) {
-  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 4);
+  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 8);
   bool is_killed = true;
   for (int number = 1; is_killed; number += step) {
     SCOPED_TRACE("call " + std::to_string(number));

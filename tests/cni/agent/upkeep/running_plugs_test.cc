@@ -71,7 +71,7 @@ class RunningPlugsTest : public RunningPodTest,
 };
 
 TEST_P(RunningPlugsTest, FailedPlugIsUndoneOrFinishedByTheNextTry) {
-  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 4);
+  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 8);
   for (int number = 1;; number += step) {
     failure_.clear();
     const bool reached = FailedAt(number, [&](RunningPlugs& plugs) { plugs.Plug(added_); });
@@ -90,7 +90,7 @@ TEST_P(RunningPlugsTest, FailedPlugIsUndoneOrFinishedByTheNextTry) {
 }
 
 TEST_P(RunningPlugsTest, FailedUnplugIsFinishedByTheNextTry) {
-  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 4);
+  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 8);
   for (int number = 1;; number += step) {
     failure_.clear();
     Locked([&](RunningPlugs& plugs) { plugs.Plug(added_); });
@@ -106,7 +106,7 @@ TEST_P(RunningPlugsTest, FailedUnplugIsFinishedByTheNextTry) {
 }
 
 TEST_P(RunningPlugsTest, FailedChangeIsFinishedByTheNextTry) {
-  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 4);
+  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 8);
   const vif::PodVif first = store_->Find(key())->vifs.front();
   const vif::PodVif other = WithAnotherAddress(first);
   const auto change_to = [&](const vif::PodVif& wanted) {
