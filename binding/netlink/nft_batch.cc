@@ -299,8 +299,12 @@ void NftBatch::DeleteEmptyTable() {
 void NftBatch::DeleteTable() { PutText(Append(NFT_MSG_DELTABLE, 0), NFTA_TABLE_NAME, table_); }
 
 NlAnswer NftBatch::Commit(const std::string& what) {
+  return Commit(*OpenNlSocket(NETLINK_NETFILTER), what);
+}
+
+NlAnswer NftBatch::Commit(nl_sock& socket, const std::string& what) {
   messages_.push_back(NftBatchMessage(NFNL_MSG_BATCH_END));
-  return TransactBatch(*OpenNlSocket(NETLINK_NETFILTER), messages_, what);
+  return TransactBatch(socket, messages_, what);
 }
 
 bool RemoveNftTable(const std::string& table, const std::string& what) {

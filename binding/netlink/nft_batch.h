@@ -103,6 +103,8 @@ class NftBatch {
   /// The last call, in the calling thread's namespace. The answer is the first refusal, if any.
   /// Throws std::system_error, its text beginning with `what`, when the socket fails.
   [[nodiscard]] NlAnswer Commit(const std::string& what);
+  /// The same by a netfilter socket of batches alone.
+  [[nodiscard]] NlAnswer Commit(nl_sock& socket, const std::string& what);
 
  private:
   nl_msg& Append(int type, int flags);

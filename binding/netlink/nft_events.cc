@@ -25,14 +25,16 @@ bool IsOf(nlmsghdr& message, const std::string& table) {
 
 }  // namespace
 
-NftEvents::NftEvents(std::string table)
+NftEvents::NftEvents(std::string table, Port own)
     : table_(std::move(table)),
+      own_(std::move(own)),
       socket_(NETLINK_NETFILTER, {NFNLGRP_NFTABLES}, "listen to events of nf_tables") {}
 
 bool NftEvents::Next(const Deadline& deadline) {
   bool has_changed = false;
-  const bool is_complete = socket_.Next(
-      deadline, [&](nlmsghdr& message) { has_changed = has_changed || IsOf(message, table_); });
+  const bool is_complete = socket_.Next(deadline, [&](nlmsghdr& message) {
+    has_changed = has_changed || (IsOf(message, table_) && (!own_ || message.nlmsg_pid != own_()));
+  });
   return has_changed || !is_complete;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/deadline.h"
@@ -11,8 +13,11 @@ namespace kuryr::binding {
 /// its rules have changed (NFNLGRP_NFTABLES). Not thread-safe.
 class NftEvents {
  public:
-  /// Listens from now on. Throws std::system_error, also where the kernel has no nf_tables.
-  explicit NftEvents(std::string table);
+  using Port = std::function<uint32_t()>;
+
+  /// Listens from now on. Changes from the netlink port `own` do not count. Throws
+  /// std::system_error, also where the kernel has no nf_tables.
+  explicit NftEvents(std::string table, Port own = {});
 
   /// Waits for events. Whether the table may have changed. Throws std::system_error, also at the
   /// deadline.
@@ -20,6 +25,7 @@ class NftEvents {
 
  private:
   const std::string table_;
+  const Port own_;
   EventSocket socket_;
 };
 

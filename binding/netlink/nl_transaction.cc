@@ -97,6 +97,13 @@ void MakeRoom(nl_sock& socket, size_t size, const std::string& what) {
   if (::setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &wanted, sizeof wanted) != 0) ThrowErrno(what);
 }
 
+/// Drops what is left of earlier answers: the kernel answers a batch while it is sent.
+void DropUnread(nl_sock& socket) {
+  const int fd = nl_socket_get_fd(&socket);
+  while (::recv(fd, nullptr, 0, MSG_DONTWAIT | MSG_TRUNC) >= 0 || errno == ENOBUFS) {
+  }
+}
+
 /// Hands the messages that answer `request` to `take`, until that returns true.
 void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
               const std::function<bool(nlmsghdr&)>& take) {
@@ -161,6 +168,7 @@ void Dump(nl_sock& socket, nl_msg& request, const std::string& what,
 }
 
 NlAnswer TransactBatch(nl_sock& socket, std::span<const NlMsgPtr> batch, const std::string& what) {
+  DropUnread(socket);
   nl_socket_disable_auto_ack(&socket);
   nlmsghdr* last = nlmsg_hdr(batch[batch.size() - 2].get());
   last->nlmsg_flags |= NLM_F_ACK;

@@ -31,8 +31,8 @@ void Dump(nl_sock& socket, nl_msg& request, const std::string& what,
           const std::function<void(nlmsghdr&)>& take);
 
 /// Sends netfilter messages, the first and last of which are NFNL_MSG_BATCH_BEGIN and _END, in one
-/// piece, and reads up to the first refusal or the acknowledgement of all. Not for a socket that is
-/// used again.
+/// piece, and reads up to the first refusal or the acknowledgement of all. For a socket of such
+/// batches alone.
 [[nodiscard]] NlAnswer TransactBatch(nl_sock& socket, std::span<const NlMsgPtr> batch,
                                      const std::string& what);
 

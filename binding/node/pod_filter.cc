@@ -1,6 +1,8 @@
 #include "binding/node/pod_filter.h"
 
+#include <linux/netlink.h>
 #include <netinet/icmp6.h>
+#include <netlink/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -187,7 +189,7 @@ const Way& WayOf(const FilterChain& chain) {
 void AddChains(NftBatch& batch, const FilterChains& chains) {
   for (const auto& [name, chain] : chains) batch.AddChain(name);
   for (const auto& [name, chain] : chains)
-    for (const FilterRule& rule : chain.rules) AddRule(batch, name, WayOf(chain), rule);
+    for (const FilterRule& rule : chain->rules) AddRule(batch, name, WayOf(*chain), rule);
 }
 
 /// An element of a map cannot change: it goes, and another one comes.
@@ -259,8 +261,8 @@ bool HasChains(const std::map<std::string, std::vector<std::string>>& notes,
                const FilterChains& chains) {
   return std::ranges::all_of(chains, [&](const auto& chain) {
     const auto found = notes.find(chain.first);
-    return chain.second.rules.empty() ||
-           (found != notes.end() && found->second == NotesOf(chain.second));
+    return chain.second->rules.empty() ||
+           (found != notes.end() && found->second == NotesOf(*chain.second));
   });
 }
 
@@ -276,7 +278,7 @@ std::string NameOfSet(const std::string& set) { return "pods-" + DigestOf(set); 
 
 std::set<std::string> SetsOf(const Filter& filter) {
   std::set<std::string> sets;
-  for (const auto& [name, chain] : filter.chains) sets.merge(SetsOf(chain));
+  for (const auto& [name, chain] : filter.chains) sets.merge(SetsOf(*chain));
   return sets;
 }
 
@@ -329,7 +331,7 @@ void PodFilter::Rebuild(const Filter& wanted, const AddressesOf& addresses_of) {
   }
   AddChains(batch, wanted.chains);
   ChangePods(batch, {}, wanted);
-  CheckAnswer(batch.Commit(kFilterWhat), kFilterWhat);
+  Commit(batch);
 }
 
 void PodFilter::Change(const Filter& wanted, const AddressesOf& addresses_of,
@@ -366,7 +368,15 @@ void PodFilter::Change(const Filter& wanted, const AddressesOf& addresses_of,
     for (const IpFamily family : kFamilies) batch.DeleteSet(SetName(set->first, family));
     set = sets_.erase(set);
   }
-  if (!batch.empty()) CheckAnswer(batch.Commit(kFilterWhat), kFilterWhat);
+  if (!batch.empty()) Commit(batch);
+}
+
+void PodFilter::Commit(NftBatch& batch) {
+  if (!socket_) {
+    socket_ = OpenNlSocket(NETLINK_NETFILTER);
+    port_ = nl_socket_get_local_port(socket_.get());
+  }
+  CheckAnswer(batch.Commit(*socket_, kFilterWhat), kFilterWhat);
 }
 
 void DropWaitingPackets(const std::set<IpAddress>& pod) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +14,7 @@
 #include "base/ip.h"
 #include "binding/netlink/nft_batch.h"
 #include "binding/netlink/nft_message.h"
+#include "binding/netlink/nl_ptr.h"
 
 namespace kuryr::binding {
 
@@ -49,7 +52,8 @@ struct FilterChain {
   bool operator==(const FilterChain&) const = default;
 };
 
-using FilterChains = std::map<std::string, FilterChain>;  ///< by NameOf
+/// By NameOf.
+using FilterChains = std::map<std::string, std::shared_ptr<const FilterChain>>;
 
 /// The packets that a node's pods may begin connections with. A pod that has no chain is free. The
 /// node itself always reaches its pods.
@@ -74,7 +78,8 @@ struct Filter {
 
 /// Keeps a Filter in the kernel, in the namespace of the thread that calls it. Each change is one
 /// transaction, so packets meet the filter before or after it. Replies of connections that passed,
-/// ICMP's errors about them and packets of a pod to itself always pass. Not thread-safe.
+/// ICMP's errors about them and packets of a pod to itself always pass. Not thread-safe, but for
+/// port().
 class PodFilter {
  public:
   using Addresses = std::vector<IpAddress>;  ///< sorted, each once
@@ -91,12 +96,19 @@ class PodFilter {
   [[nodiscard]] bool IsThere() const;
   /// Has the next call make everything anew.
   void Distrust() noexcept { is_known_ = false; }
+  /// The netlink port of its changes, as NftEvents takes it: nobody else has it meanwhile. 0
+  /// before the first change.
+  [[nodiscard]] uint32_t port() const noexcept { return port_; }
 
  private:
   void Rebuild(const Filter& wanted, const AddressesOf& addresses_of);
   void Change(const Filter& wanted, const AddressesOf& addresses_of,
               const std::set<std::string>& changed);
 
+  void Commit(NftBatch& batch);
+
+  NlSocketPtr socket_;  ///< of the changes
+  std::atomic<uint32_t> port_ = 0;
   bool is_known_ = false;  ///< the kernel has `filter_` and `sets_`
   Filter filter_;
   std::map<std::string, Addresses> sets_;

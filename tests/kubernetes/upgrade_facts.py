@@ -7,6 +7,7 @@ from harness.expectation import expect_same, nothing, wait_for_none
 from harness.kube_api import PODS
 from harness.kuryr import ATTACHMENTS
 from kubernetes.absence_facts import EVENTS
+from kubernetes.controllers import SYSTEM_PODS, is_true
 from kubernetes.network_pods import PORT, NetworkPods, ask
 from kubernetes.ways import Ways
 
@@ -21,11 +22,12 @@ class UpgradeFacts:
         self.numbers, self.visitors = 0, []
 
     def state(self):
+        # Its pod is plugged like others, and stays.
+        self.api.wait("the cluster's DNS is ready", lambda pods: any(is_true(pod, "Ready") for pod in pods.values()), SYSTEM_PODS)
         before = self.attachments()
         first, second = self.cluster.nodes
         made = self.pods.make({"asking": (first, None), "answering": (second, None)})
         self.asking = made["asking"]
-        Ways.print_head()
         with Ways(self.cluster, self.pods, self.asking, made["answering"]) as ways:
             self.step(ways, "all is of the former release", lambda: None)
             for what, act in self.steps(self.newer):
@@ -51,7 +53,7 @@ class UpgradeFacts:
             earlier, self.visitors = self.visitors, self.come()
             self.delete(earlier)
             ways.wait_until_all_carry()
-            ways.print(text)
+            print("        the longest gap: {:.2f} s, {}".format(*ways.longest_gap), flush=True)
             ways.require_no_failure()
             nothing(self.failed_pods() - failed, "failed")
 

@@ -86,7 +86,7 @@ class Ways:
 
     @staticmethod
     def print_head():
-        print(f"        {'':26} {'way':34} failed requests   longest gap, s")
+        print(f"        {'killed':16} {'way':34} failed requests   longest gap, s")
 
     def begin(self):
         self.wait_until_all_carry()
@@ -95,7 +95,12 @@ class Ways:
 
     def print(self, what):
         for way in self.ways:
-            print(f"        {what:26} {way.name:34} {way.failures:15} {way.gap:17.2f}", flush=True)
+            print(f"        {what:16} {way.name:34} {way.failures:15} {way.gap:17.2f}", flush=True)
+
+    @property
+    def longest_gap(self):
+        """(seconds, the way's name)"""
+        return max((way.gap, way.name) for way in self.ways)
 
     def require_no_failure(self):
         nothing([way.name for way in self.ways if way.failures], "had failed requests")

@@ -1,6 +1,7 @@
 #include "cni/agent/policy/closed_addresses.h"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,7 +15,7 @@ std::string KeepClosedChain(binding::Filter& filter, binding::PacketEnd pod) {
   binding::FilterChain chain = {.pod = pod,
                                 .rules = {{.verdict = binding::FilterRule::Verdict::kDrop}}};
   std::string name = binding::NameOf(chain);
-  filter.chains.try_emplace(name, std::move(chain));
+  filter.chains.try_emplace(name, std::make_shared<binding::FilterChain>(std::move(chain)));
   return name;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -157,7 +158,7 @@ class PodChains {
 
   std::string Keep(FilterChain&& chain) {
     std::string name = binding::NameOf(chain);
-    all_.try_emplace(name, std::move(chain));
+    all_.try_emplace(name, std::make_shared<FilterChain>(std::move(chain)));
     return name;
   }
 

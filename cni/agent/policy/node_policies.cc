@@ -316,7 +316,10 @@ void NodePolicies::Apply() {
 
 void NodePolicies::FollowKernel(const std::stop_token& stop) {
   FollowEvents(
-      stop, [] { return binding::NftEvents(binding::kPolicyTable); },
+      stop,
+      [this] {
+        return binding::NftEvents(binding::kPolicyTable, [this] { return filter_.port(); });
+      },
       [this](bool has_changed) {
         const MutexLock lock(mutex_);
         is_distrusted_ = is_distrusted_ || has_changed;

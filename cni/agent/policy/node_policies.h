@@ -114,7 +114,7 @@ class NodePolicies : public watcher::EventConsumer {
   std::string watch_failure_ GUARDED_BY(mutex_);  ///< since the last list or change; empty: none
   uint64_t failures_ GUARDED_BY(mutex_) = 0;
 
-  binding::PodFilter filter_;  ///< the thread has it alone
+  binding::PodFilter filter_;  ///< the thread has it alone, but for its port
   std::optional<watcher::Watcher> watcher_;
   std::jthread kernel_;
   std::jthread thread_;  // last: it uses all of the above

@@ -66,12 +66,13 @@ class PodFilterTest : public test::NetnsTest {
   }
 
   void Apply(const std::set<std::string>& changed = {}) {
-    filter_.Apply(wanted_, [this](const std::string& set) { return sets_[set]; }, changed);
+    filter_.Apply(
+        wanted_, [this](const std::string& set) { return sets_[set]; }, changed);
   }
   /// Has the address receive, or send, by these rules alone.
   void SetChain(const std::string& address, PacketEnd pod, std::vector<FilterRule> rules) {
     const FilterChain chain = {.pod = pod, .rules = std::move(rules)};
-    wanted_.chains[NameOf(chain)] = chain;
+    wanted_.chains[NameOf(chain)] = std::make_shared<FilterChain>(chain);
     (pod == PacketEnd::kSource ? wanted_.senders : wanted_.receivers)[Ip(address)] = NameOf(chain);
   }
   void Receives(const std::string& address, std::vector<FilterRule> rules) {

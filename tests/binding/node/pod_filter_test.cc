@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <system_error>
+
+#include "base/deadline.h"
+#include "binding/netlink/nft_events.h"
 #include "tests/binding/node/pod_filter_fixture.h"
 
 namespace kuryr::binding {
@@ -111,6 +116,31 @@ TEST_F(PodFilterTest, NothingIsLeftOfWhatNoPodNeeds) {
   Apply();
 
   EXPECT_THAT(RunOnHost({"nft", "list", "ruleset"}), Not(HasSubstr(kPolicyTable)));
+}
+
+TEST_F(PodFilterTest, ItsOwnChangesAreNoEventsAndThoseOfOthersAre) {
+  NftEvents events(kPolicyTable, [this] { return filter_.port(); });
+  const Deadline deadline = Deadline::After(std::chrono::seconds(30));
+  EXPECT_TRUE(events.Next(deadline)) << "nobody knows what was before";
+  Receives("10.0.2.2", {});
+
+  Apply();
+
+  EXPECT_FALSE(events.Next(deadline));
+  RunOnHost({"nft", "add chain inet kuryr-policy another"});
+  while (!events.Next(deadline)) {
+  }
+}
+
+TEST_F(PodFilterTest, ChangeAfterARefusedOneIsAnswered) {
+  Sends("10.0.1.2", {{.verdict = FilterRule::Verdict::kJump, .jump = "none"}});
+  EXPECT_THROW(Apply(), std::system_error);
+  wanted_ = {};
+  Receives("10.0.2.2", {});
+
+  Apply();
+
+  EXPECT_TRUE(IsCut(*one_, "10.0.2.2"));
 }
 
 TEST_F(PodFilterTest, WhatAnotherProcessLeftIsReplacedAndALossIsSeen) {

@@ -61,7 +61,7 @@ class Kernel {
   /// kReturn: the chain decides nothing.
   [[nodiscard]] Verdict Judge(const std::string& chain, const IpAddress& peer,
                               const Packet& packet) const {
-    for (const FilterRule& rule : filter_.chains.at(chain).rules) {
+    for (const FilterRule& rule : filter_.chains.at(chain)->rules) {
       if (!Matches(rule, peer, packet)) continue;
       const Verdict verdict =
           rule.verdict == Verdict::kJump ? Judge(rule.jump, peer, packet) : rule.verdict;
