@@ -113,7 +113,9 @@ void PodStore::LearnPort(nlohmann::json kuryrport) {
 
 void PodStore::ForgetPort(const std::string& key, const std::string& uid) {
   Learn(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
-    if (known.port && known.port->uid == uid) known.port.reset();
+    if (!known.port || known.port->uid != uid) return;
+    known.port.reset();
+    known.ended_port = uid;
   });
 }
 
@@ -146,8 +148,11 @@ void PodStore::HandlePort(const watcher::WatchEvent& event) {
   if (event.type != watcher::EventType::kDeleted)
     facts = std::make_shared<PortFacts>(ReadPort(event));
   const std::string key = KeyOf(event.name_space, event.name);
-  Learn(key, [&](Known& known)
-                 KURYR_TSA(requires_capability(mutex_)) { known.port = std::move(facts); });
+  Learn(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
+    if (facts && facts->uid == known.ended_port) return;
+    known.ended_port.clear();
+    known.port = std::move(facts);
+  });
 }
 
 }  // namespace kuryr::controller

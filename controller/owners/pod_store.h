@@ -18,12 +18,15 @@ namespace kuryr::controller {
 struct KnownPod {
   std::shared_ptr<const PodFacts> pod;
   std::shared_ptr<const PortFacts> port;
+  std::string ended_port;         ///< UID of the KuryrPort whose end the watch is yet to tell
   std::vector<std::string> gone;  ///< UIDs of deleted pods that the backend may still know
   bool heeds = false;             ///< the backend keeps what another producer planned for the pod
   std::string others_problem;     ///< why it does not, or who else has it
 
   [[nodiscard]] std::string uid() const { return pod ? pod->uid : ""; }
-  [[nodiscard]] bool IsEmpty() const noexcept { return !pod && !port && gone.empty(); }
+  [[nodiscard]] bool IsEmpty() const noexcept {
+    return !pod && !port && ended_port.empty() && gone.empty();
+  }
   [[nodiscard]] bool IsPlanned() const;
   [[nodiscard]] bool IsToBePlanned() const;
 };
@@ -51,7 +54,7 @@ class PodStore : public OwnerStore<KnownPod> {
   /// Takes over a KuryrPort that this process has just made or found. Passed over if the watch has
   /// told one.
   void LearnPort(nlohmann::json kuryrport) EXCLUDES(mutex_);
-  /// The KuryrPort of this UID is gone. `key`: as KeyOf.
+  /// The KuryrPort of this UID is gone, whatever the watch still tells of it. `key`: as KeyOf.
   void ForgetPort(const std::string& key, const std::string& uid) EXCLUDES(mutex_);
 
  private:
