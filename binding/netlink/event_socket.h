@@ -8,7 +8,7 @@
 #include "base/deadline.h"
 #include "base/unique_fd.h"
 
-struct nlmsghdr;
+struct nlmsghdr;  // NOLINT(readability-identifier-naming): the kernel's
 
 namespace kuryr::binding {
 
