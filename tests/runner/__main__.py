@@ -8,6 +8,8 @@ host's networks, Open vSwitch and files alone. Logs are in build/run. What waits
 What passed with the same programs, scripts, data, packages and kernel is not run again: the folder passed of KURYR_CACHE_DIR
 remembers it for 30 days. --anew runs all of it. So does long.
 
+On a slow machine, --within keeps a run short: what it leaves out is listed as skipped.
+
 A test that fails is run once more, alone. One that passes then is FLAKY: it is listed, with both its logs, and fails the
 run only where more than five are. Exit status: 0 when everything holds."""
 import argparse
@@ -34,6 +36,8 @@ def arguments():
     parser = argparse.ArgumentParser(prog="tests/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog="lanes:\n" + "\n".join(described))
     parser.add_argument("--anew", action="store_true", help="run also what passed before with the same programs and inputs")
+    parser.add_argument("--within", metavar="MINUTES", type=float,
+                        help="leave out spare tasks that would not end by then: ThreadSanitizer, fuzz targets, Debian 13 and others")
     parser.add_argument("lanes", nargs="*", metavar="quick | [long] LANE")
     return parser.parse_args()
 
@@ -60,7 +64,7 @@ def main():
     for log in lanes.OUT.glob("*.log"):
         log.unlink()
     die_with_children()
-    ended = Schedule(tasks, lanes.OUT, ledger, tell).run()
+    ended = Schedule(tasks, lanes.OUT, ledger, tell, options.within).run()
     summary = Summary(tasks, ended, ledger.before, lanes.OUT, tell)
     summary.print(time.monotonic() - BEGAN)
     return 0 if summary.ok() else 1

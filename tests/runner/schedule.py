@@ -10,11 +10,14 @@ from pathlib import Path
 from .task import CpuAccount, Ended, Running
 
 TELL_SECONDS = 10
+# A task may take so many times as long as it should.
+SLOWER = 1.5
 
 
 class Schedule:
-    def __init__(self, tasks, out, ledger, tell):
-        """ledger: a Ledger; tell(text): a line for the reader."""
+    def __init__(self, tasks, out, ledger, tell, within=None):
+        """ledger: a Ledger; tell(text): a line for the reader; within: the minutes that it has, or None."""
+        self.within, self.began = within, time.monotonic()
         self.tasks = {task.name: task for task in tasks}
         self.out, self.ledger, self.tell = out, ledger, tell
         self.times_file = Path(out, "times.json")
@@ -70,7 +73,7 @@ class Schedule:
         """The most urgent; or one that keeps it from nothing when it can begin (EASY backfilling)."""
         ready = [task for task in self.waiting.values() if all(name in self.ended for name in task.needs + task.after)]
         spare_seconds, spare_cores = math.inf, 0.0
-        for task in sorted(ready, key=self.urgency, reverse=True):
+        for task in sorted(ready, key=lambda task: (not task.spare, self.urgency(task)), reverse=True):
             leaves_room = task.steps_back or self.seconds(task) <= spare_seconds or task.cores <= spare_cores
             if self.lacks(task) or (self.fits(task) and leaves_room):
                 return task
@@ -98,6 +101,9 @@ class Schedule:
             if need := self.lacks(task):
                 self.give_up(task, need)
                 continue
+            if self.is_too_late(task):
+                self.leave_out(task)
+                continue
             left = self.ledger.left_of(task) if task.once else task
             if not left:
                 self.tell(f"{task.name}: passed before")
@@ -106,6 +112,19 @@ class Schedule:
                 continue
             self.tell(f"{task.name}: begins")
             self.running[task.name] = Running(left, Path(self.out, f"{task.lane}.log"))
+
+    def is_too_late(self, task):
+        """Whether a spare task, with all that follows it, would not end in time."""
+        return (task.spare and self.within is not None and
+                time.monotonic() - self.began + SLOWER * self.ways[task.name] > 60 * self.within)
+
+    def leave_out(self, task):
+        """Its lane's log says why."""
+        text = f"{task.name} was left out: the run has {self.within:g} minutes"
+        self.tell(text)
+        with open(Path(self.out, f"{task.lane}.log"), "a") as log:
+            log.write(f"{text}\n")
+        self.ended[task.name] = Ended("SKIPPED")
 
     def give_up(self, task, need):
         """Its lane's log says why: it may have no other line."""

@@ -26,6 +26,7 @@ class Task:
     seconds: int = 30  # that it takes on two processors: of a task never run here
     builds: bool = False  # one at a time, and behind all others
     fills: bool = False  # has what all others leave of the processors
+    spare: bool = False  # comes last, and is left out where the run would take too long
     report: Path | None = None  # the JUnit file that it writes
     parts: Path | None = None  # the folder of the JUnit files of processes that are several tests
     environment: dict = field(default_factory=dict)
