@@ -66,8 +66,7 @@ class PodFilterTest : public test::NetnsTest {
   }
 
   void Apply(const std::set<std::string>& changed = {}) {
-    filter_.Apply(
-        wanted_, [this](const std::string& set) { return sets_[set]; }, changed);
+    filter_.Apply(wanted_, [this](const std::string& set) { return sets_[set]; }, changed);
   }
   /// Has the address receive, or send, by these rules alone.
   void SetChain(const std::string& address, PacketEnd pod, std::vector<FilterRule> rules) {
