@@ -214,7 +214,8 @@ def tasks_of(lane):
                                program("controller", (PROGRAMS,), ("tests/policies/storm", "--seconds", "15",
                                                                    "--logs", "build/run/policies-storm"), WAITS, 40,
                                        name="storm on nodes"),
-                               program("controller", (PROGRAMS,), ("tests/bench/others", "--pods", "3", "--logs", "build/run/others"),
+                               program("controller", (PROGRAMS,), ("tests/bench/others", "--backend", "ovn", "--pods", "3",
+                                                                   "--logs", "build/run/others"),
                                        WAITS, 60, name="cost for others")],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
                             program("attacks on devices", served, (
