@@ -1,4 +1,6 @@
 """The clusters of tests/policies/run, and what each backend has of pods and policies."""
+import time
+
 from harness.expectation import expect
 from harness.report import Skipped
 from neutron import server
@@ -32,6 +34,8 @@ SUBNETS = {family: {"cidr": CIDRS[family], "allocation_pools": [{"start": first,
 POLICY_OPTIONS = "[kubernetes]\npod_security_groups_driver = policy\n"
 # For an ADD and for a change of policies, on a busy machine too.
 NEUTRON_SECONDS = 120
+# Between two groups that it makes.
+SETTLE_SECONDS = 3
 
 
 def require(missing):
@@ -93,12 +97,18 @@ class OnNeutron:
         with facts.fact("kuryr-controller and kuryr-daemon", basis=True):
             self.cluster = ControlledPods(chosen, made.node, self.network.backend() + POLICY_OPTIONS, seconds=NEUTRON_SECONDS)
             # Those of every cluster with policies.
-            self.usual_groups = Planning.wait_for("groups", self.groups)
+            self.usual_groups = Planning.wait_for("groups", self.settled_groups)
 
     def groups(self):
         """The names of the security groups that kuryr-controller has made."""
         return {each["name"] for each in self.neutron.get("security-groups?fields=name")["security_groups"]
                 if each["name"].startswith("kuryr-policy")}
+
+    def settled_groups(self):
+        """The same, when it has made no other one for a while: it makes them one after another, and nobody tells when it has all."""
+        before = self.groups()
+        time.sleep(SETTLE_SECONDS)
+        return before if before == self.groups() else set()
 
     def state_own_facts(self, facts, pods):
         pass
