@@ -1,7 +1,7 @@
 #include "config/shown_options.h"
 
 #include <algorithm>
-#include <regex>
+#include <string_view>
 
 #include "base/error.h"
 #include "config/unknown_options.h"
@@ -18,13 +18,18 @@ bool IsSecret(const std::string& option) {
          option.find("secret") != std::string::npos || option.find("token") != std::string::npos;
 }
 
-/// A value that an error may repeat, too: an URL in front of whose host stands a user.
-std::string WithoutUsers(const std::string& value) {
-  static const std::regex users("//[^/]*@");
-  return std::regex_replace(value, users, std::string("//") + kNotShown + "@");
-}
-
 }  // namespace
+
+std::string WithoutUsers(std::string text) {
+  constexpr std::string_view kScheme = "://";
+  for (size_t at = text.find(kScheme); at != std::string::npos; at = text.find(kScheme, at)) {
+    at += kScheme.size();
+    const size_t end = std::min(text.find_first_of(" \t\r\n\"'", at), text.size());
+    const size_t user_end = end == 0 ? std::string::npos : text.rfind('@', end - 1);
+    if (user_end != std::string::npos && user_end >= at) text.replace(at, user_end - at, kNotShown);
+  }
+  return text;
+}
 
 std::vector<std::string> ShownOptions(const ConfigFiles& files) {
   std::vector<std::string> shown;

@@ -12,4 +12,8 @@ namespace kuryr {
 /// no program reads. User names and passwords in URLs are left out.
 [[nodiscard]] std::vector<std::string> ShownOptions(const ConfigFiles& files);
 
+/// The text without what stands before an "@" in its URLs. A password may have any character but
+/// blanks and quotation marks.
+[[nodiscard]] std::string WithoutUsers(std::string text);
+
 }  // namespace kuryr

@@ -44,6 +44,13 @@ json AnswerAt(const ProgramOptions& program, const std::string& path) {
   return LinesOf(answer->text);
 }
 
+/// Errors and states repeat addresses of kuryr.conf.
+void HideUsers(json& part) {
+  if (part.is_string()) part = WithoutUsers(part.get<std::string>());
+  if (!part.is_structured()) return;
+  for (json& each : part) HideUsers(each);
+}
+
 /// False for a part with an error.
 bool AddTo(json& report, const ReportPart& part) {
   try {
@@ -79,6 +86,7 @@ int PrintReport(const std::string& program, const std::vector<std::string>& conf
   all.insert(all.end(), parts.begin(), parts.end());
   bool is_whole = true;
   for (const ReportPart& part : all) is_whole = AddTo(report, part) && is_whole;
+  HideUsers(report);
   PrintJson(report);
   return is_whole ? 0 : kUnwell;
 }

@@ -46,6 +46,11 @@ TEST(ShownOptionsTest, UsersOfUrlsAreNotShown) {
               ElementsAre(EndsWith(" = https://(not shown)@api:5000/v3")));
 }
 
+TEST(ShownOptionsTest, PasswordsOfUrlsMayHaveAnyCharacter) {
+  EXPECT_EQ(WithoutUsers("asks http://a:b/c@d:e@one/v3 and \"https://u:p@two\", http://three"),
+            "asks http://(not shown)@one/v3 and \"https://(not shown)@two\", http://three");
+}
+
 /// What a reference stands for may be a secret.
 TEST(ShownOptionsTest, ReferencesStayAsTheyAreWritten) {
   EXPECT_THAT(ShownOf("[neutron]\npassword = x\nusername = $password\n"),
