@@ -210,6 +210,8 @@ void TakeChassis(const ConfigFiles& files, binding::ChassisOptions& chassis) {
   if (cluster.set()) Take(cluster, chassis.cluster);
   if (!IsDnsName(chassis.cluster))
     Refuse(cluster.where, "\"" + Printable(chassis.cluster) + "\" is no DNS name");
+  Take(files.Find("ovn", "issue_certificates"), chassis.issues_certificates);
+  Take(files.Find("ovn", "node_authority"), chassis.node_authority);
   if (chassis.is_managed && chassis.sb_connection.empty())
     Refuse(manage.where, "needs sb_connection, of OVN's southbound database");
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/cluster/certificate_requests.h"
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
@@ -15,6 +16,7 @@
 #include "controller/cluster/services.h"
 #include "controller/kinds/watched_kind.h"
 #include "controller/owners/pod_store.h"
+#include "controller/rounds/certificate_round.h"
 #include "controller/rounds/node_reconciler.h"
 #include "controller/rounds/reconciler.h"
 #include "controller/rounds/telling_rounds.h"
@@ -53,6 +55,7 @@ class KindTable {
   NetworkAttachments attachments{parts_};
   Services services{parts_};
   ServiceCidrs service_cidrs{parts_};
+  CertificateRequests certificates{parts_};
 
   /// They take an event, and tell a backend, in their order: a pod's policies are there
   /// before its port, and its plan goes before the addresses of a claim.
@@ -63,7 +66,8 @@ class KindTable {
                                      {namespaces},
                                      {attachments},
                                      With<ServiceRound>(services),
-                                     {service_cidrs}};
+                                     {service_cidrs},
+                                     With<CertificateRound>(certificates)};
 };
 
 }  // namespace kuryr::controller

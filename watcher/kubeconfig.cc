@@ -1,7 +1,6 @@
 #include "watcher/kubeconfig.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <unistd.h>
 #include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
@@ -14,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "watcher/api_root.h"
@@ -27,24 +27,6 @@ constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr const char* kOtherIdentity =
     "; give the user a token, a tokenFile or a client certificate, or name a token_file in "
     "kuryr.conf";
-
-/// Decodes padded base64 (RFC 4648 section 4) and skips line breaks, as Go does. EVP_DecodeBlock
-/// takes '=' for a digit, and ignores blanks and dashes at the ends.
-std::optional<std::string> DecodeBase64(std::string text) {
-  std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });
-  const size_t digits = std::min(text.find('='), text.size());
-  const size_t padding = text.size() - digits;
-  if (digits == 0 || text.size() % 4 != 0 || padding > 2 ||
-      text.find_first_not_of('=', digits) != std::string::npos) {
-    return std::nullopt;
-  }
-  std::vector<unsigned char> bytes(text.size() / 4 * 3);
-  const int size =
-      EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()),
-                      static_cast<int>(text.size()));
-  if (size != static_cast<int>(bytes.size())) return std::nullopt;
-  return std::string(bytes.begin(), bytes.end() - static_cast<std::ptrdiff_t>(padding));
-}
 
 bool IsReadable(const std::string& file) { return ::access(file.c_str(), R_OK) == 0; }
 

@@ -55,6 +55,9 @@ struct ChassisOptions {
   bool is_managed = false;        ///< manage_node: the agent makes the node a chassis of OVN
   std::string sb_connection;      ///< OVN's southbound database (ovsdb(7)), for ovn-controller
   std::string cluster = "kuryr";  ///< for the chassis' ChassisMark
+  /// issue_certificates: kuryr-controller signs the key of the node's ovn-controller.
+  bool issues_certificates = false;
+  std::string node_authority;  ///< a file with the certificate of who has signed it
 
   bool operator==(const ChassisOptions&) const = default;
 };

@@ -90,6 +90,7 @@ Agent::Agent(const Config& config, int stop_fd)
       switch_wait_(binding_),
       repair_(node_, config_, switch_wait_),
       node_network_(node_, config_),
+      certificate_(node_, config_),
       policies_(config_, attachments_),
       hot_plug_(node_, config_, registry_, switch_wait_, repair_),
       upkeep_(Jobs()) {
@@ -101,6 +102,7 @@ Agent::Agent(const Config& config, int stop_fd)
   pod_watcher_.Start();
   if (config_.repair != RepairMode::kOff) repair_events_.emplace(repair_, upkeep_, config_);
   node_network_.Start(upkeep_);
+  certificate_.Start();
   policies_.Start();
 }
 

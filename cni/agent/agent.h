@@ -10,6 +10,7 @@
 #include "cni/agent/call_metrics.h"
 #include "cni/agent/cancellations.h"
 #include "cni/agent/last_errors.h"
+#include "cni/agent/node/node_certificate.h"
 #include "cni/agent/node/node_network.h"
 #include "cni/agent/policy/node_policies.h"
 #include "cni/agent/queued_writer.h"
@@ -95,6 +96,7 @@ class Agent {
   SwitchWait switch_wait_;
   Repair repair_;
   NodeNetwork node_network_;
+  NodeCertificate certificate_;
   NodePolicies policies_;
   HotPlug hot_plug_;
   Upkeep upkeep_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,13 @@
 #include "service/metrics_text.h"
 
 namespace kuryr::controller {
+
+/// The keys of a network's programs, which the leader issues and renews.
+struct IssuedCertificates {
+  std::string name_space;         ///< of the objects that keep them
+  std::chrono::seconds lifetime;  ///< of a certificate; an authority's is ten years
+  std::string folder;             ///< of this process's own, a certificates::FileSet
+};
 
 /// Facts that a backend needs in addition to the pod's. The controller reads only these.
 struct BackendNeeds {
@@ -27,6 +35,7 @@ struct BackendNeeds {
   bool admin_policies = false;   ///< it enforces policies of all tiers
   bool multi_policies = false;   ///< it enforces MultiNetworkPolicies
   std::set<std::string> labels;  ///< keys of the pods' labels in PlanRequest::labels
+  std::optional<IssuedCertificates> certificates = std::nullopt;
 };
 
 /// Calls that a backend makes.

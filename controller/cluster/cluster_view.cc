@@ -6,8 +6,10 @@
 
 namespace kuryr::controller {
 
+nlohmann::json ClusterView::Get(const std::string& path) { return client_.Get(path); }
+
 nlohmann::json ClusterView::GetPod(const std::string& name_space, const std::string& name) {
-  return client_.Get(PodPath(name_space, name));
+  return Get(PodPath(name_space, name));
 }
 
 std::vector<IpNetwork> ClusterView::NodeNetworks(const std::string& node) {

@@ -18,6 +18,7 @@ class ClusterView {
   /// Borrows both.
   ClusterView(watcher::ApiClient& client, Nodes& nodes) : client_(client), nodes_(nodes) {}
 
+  [[nodiscard]] nlohmann::json Get(const std::string& path);
   /// ApiError kNotFound where there is no such pod.
   [[nodiscard]] nlohmann::json GetPod(const std::string& name_space, const std::string& name);
   /// As Nodes::PodCidrsOf.

@@ -159,9 +159,13 @@ void Writer::ReplacePortStatus(const PodFacts& pod, const PortVersion& port, con
   client_.Patch(path + "/status", watcher::PatchType::kJson, changes(VersionOf(answer).version));
 }
 
-json Writer::PatchStatus(const std::string& path, const json& patch) {
+json Writer::Merge(const std::string& path, const json& patch) {
   RequireLeading();
-  return client_.Patch(path + "/status", watcher::PatchType::kMerge, patch);
+  return client_.Patch(path, watcher::PatchType::kMerge, patch);
+}
+
+json Writer::PatchStatus(const std::string& path, const json& patch) {
+  return Merge(path + "/status", patch);
 }
 
 void Writer::DeletePort(const std::string& name_space, const std::string& name,

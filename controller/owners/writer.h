@@ -59,6 +59,8 @@ class Writer {
   /// As PatchPortStatus, but replaces all of the status, and these annotations.
   void ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status,
                          const std::map<std::string, std::string>& annotations);
+  /// Merges the patch, with its preconditions, into the object at the path, and returns that.
+  nlohmann::json Merge(const std::string& path, const nlohmann::json& patch);
   /// Returns the object as it is then; `patch` has preconditions and the status.
   nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
   /// Deletes a KuryrPort, and takes away kPortFinalizer; the store learns that it is gone. A

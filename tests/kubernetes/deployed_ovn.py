@@ -1,7 +1,7 @@
 """A cluster of three nodes on OVN by etc/kubernetes and docs/quickstart-ovn.md: all of OVN and of kuryr-cni are pods."""
-import base64
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import yaml
@@ -19,11 +19,13 @@ from kubernetes.two_nodes import BASE
 from ovn.central import NORTHBOUND_PORT, SOUTHBOUND_PORT
 
 PAGE = Path("docs/quickstart-ovn.md")
-SECRETS = "/api/v1/namespaces/kube-system/secrets"
-ROLES = ("central", "controller", "host")
+CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 CENTRAL = "ovn-central"
+KEYS = "/run/kuryr/ovn/current"
 PODS = "/api/v1/namespaces/kube-system/pods"
 SCHEMAS = {"nb": "OVN_Northbound", "sb": "OVN_Southbound"}
+# Of a member: of both databases, for Raft, and for nodes.
+PORTS = range(NORTHBOUND_PORT, 6646)
 
 
 class DeployedOvn(OvnNodes):
@@ -76,19 +78,21 @@ class DeployedOvn(OvnNodes):
         page.next_block(self.facts)
         page.next_block(self.facts)
         page.finish()
-        for role in ROLES:
-            self.tls(role).mkdir()
-            for name, content in self.api.get(f"{SECRETS}/ovn-tls-{role}")["data"].items():
-                (self.tls(role) / name).write_bytes(base64.b64decode(content))
         self.wait_until_ready()
 
     def start_controller(self):
         """The page applies it."""
 
     @staticmethod
-    def tls(role):
-        """A folder with the files of the role's Secret."""
-        return WORK / f"ovn-tls-{role}"
+    def chassis_of(node):
+        return node.ovs.vsctl("get", "Open_vSwitch", ".", "external_ids:system-id").strip().strip('"')
+
+    def key_of(self, node, folder=None):
+        """The options for the key of the node's ovn-controller, or for one in that folder."""
+        folder = folder or node.host.path(KEYS)
+        authority = WORK / "ovn-authority.crt"
+        authority.write_text(self.api.get(f"{CONFIG_MAPS}/ovn-authority")["data"]["ca.crt"])
+        return f"--private-key={folder}/tls.key", f"--certificate={folder}/tls.crt", f"--ca-cert={authority}"
 
     def undo(self):
         page = Transcript("Undo it all", str(PAGE), self.stand_ins)
@@ -131,13 +135,19 @@ class DeployedOvn(OvnNodes):
         return self.execute(pod, database, "ovsdb-client", "get-schema-version", f"unix:/run/ovn/ovn{database}_db.sock",
                             SCHEMAS[database])[1].strip()
 
-    def databases_of(self, role):
-        """What its key opens."""
-        folder, (pod, *_) = self.tls(role), self.members().values()
+    def ports_of(self, node, folder=None):
+        """Those of a member that the node's key opens, or one in that folder."""
+        pod, *_ = self.members().values()
         server = in_url(pod["status"]["podIP"])
-        files = f"--private-key={folder}/tls.key", f"--certificate={folder}/tls.crt", f"--ca-cert={folder}/ca.crt"
-        return [schema for schema, port in zip(SCHEMAS.values(), (NORTHBOUND_PORT, SOUTHBOUND_PORT))
-                if schema in run("ovsdb-client", *files, "--timeout=10", "list-dbs", f"ssl:{server}:{port}", check=False)]
+        return [port for port in PORTS if run("ovsdb-client", *self.key_of(node, folder), "--timeout=10", "list-dbs", f"ssl:{server}:{port}",
+                                              check=False)]
+
+    def change_southbound(self, node, *words):
+        """With the node's key; returns what ovn-sbctl says against it."""
+        pod, *_ = self.members().values()
+        remote = f"ssl:{in_url(pod['status']['podIP'])}:{SOUTHBOUND_PORT}"
+        return subprocess.run(["ovn-sbctl", f"--db={remote}", *self.key_of(node), "--no-leader-only", "--timeout=10", *words],
+                              text=True, capture_output=True, check=False).stderr
 
     def leader(self, database):
         (pod,) = [pod for pod in self.members().values() if "\nRole: leader\n" in self.status(pod, database)]

@@ -3,13 +3,15 @@ import shutil
 
 from harness.container_image import Layer
 from harness.expectation import expect, expect_same, nothing
+from harness.namespaces import WORK
 from harness.process import run
 from harness.traffic import Traffic
 from harness.transcript import Transcript
-from kubernetes.deployed_ovn import CENTRAL, PAGE, PODS, SCHEMAS, DeployedOvn
+from kubernetes.deployed_ovn import CENTRAL, KEYS, PAGE, PODS, SCHEMAS, DeployedOvn
 from kubernetes.network_pods import PORT, NetworkPods, ask, until_answered
 from kubernetes.ovn_facts import wait_until
 from kubernetes.page_steps import PagePods, wait_until_undone
+from ovn.central import SOUTHBOUND_PORT
 from ovn.release import release_of
 
 DATABASES = "/var/lib/kuryr-ovn"
@@ -41,10 +43,9 @@ class DeployedOvnFacts:
             service = self.pods.serve(self.one, next(iter(self.cluster.families)))
             for pod in (self.one, self.away):
                 until_answered(pod.netns, service["clusterIP"], 80, "one")
-        with self.fact("a node's key opens the southbound database alone, and kuryr-controller's opens both"):
-            expect_same(["OVN_Southbound"], self.cluster.databases_of("host"), "by a node's key")
-            for role in ("central", "controller"):
-                expect_same(list(SCHEMAS.values()), self.cluster.databases_of(role), f"by the key of {role}")
+        with self.fact("a node's key opens the nodes' port alone, and there changes the rows of its own chassis alone"):
+            expect_same([SOUTHBOUND_PORT], self.cluster.ports_of(self.first), "by a node's key")
+            self.attack()
         for database in SCHEMAS:
             with self.fact(f"the leader of {database} was killed: kuryr-controller goes on, and a new pod is reached"):
                 self.cluster.execute(self.cluster.leader(database), database, "bash", "-c", "kill -KILL -1")
@@ -59,6 +60,8 @@ class DeployedOvnFacts:
             self.delete(*self.cluster.members())
             expect_same(before, self.servers(), "servers")
             self.new_pod_is_reached()
+        with self.fact("docs/ovn.md's commands replace all keys: former ones open nothing, and a new pod is reached"):
+            self.replace_keys()
         with self.fact("docs/upgrade.md's commands roll OVN's pods as for an upgrade: no datagram is lost, and a new pod is reached"):
             self.roll()
         for suite in self.upgrades:
@@ -69,6 +72,25 @@ class DeployedOvnFacts:
             self.new_pod_is_reached()
         with self.fact("docs/quickstart-ovn.md: its last commands leave neither objects of the API nor anything on the nodes"):
             self.undo()
+
+    def attack(self):
+        """By who is root on the first node."""
+        own, other = (self.cluster.chassis_of(node) for node in (self.first, self.second))
+        expect_same("", self.cluster.change_southbound(self.first, "set", "chassis", own, "external_ids:attack=no"), "of its own chassis")
+        for words in (("chassis-del", other), ("set", "chassis", other, "other_config:attack=yes"), ("set-connection", "pssl:1"),
+                      ("chassis-add", "another", "geneve", "192.0.2.9")):
+            said = self.cluster.change_southbound(self.first, *words)
+            expect("prohibit" in said, f"{words}: {said}")
+
+    def replace_keys(self):
+        before, former = self.cluster.members(), WORK / "former-key"
+        shutil.copytree(self.first.host.path(KEYS), former)
+        for command in Transcript("Keys", "docs/ovn.md").take_commands():
+            run(command)
+        self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
+        self.new_pod_is_reached()
+        expect_same([SOUTHBOUND_PORT], self.cluster.ports_of(self.first), "by the node's key")
+        expect_same([], self.cluster.ports_of(self.first, former), "by its former key")
 
     def roll(self):
         """While the pods of two nodes send to each other."""

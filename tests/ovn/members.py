@@ -10,12 +10,15 @@ import subprocess
 from harness.expectation import expect
 from harness.namespaces import WORK
 from harness.process import REPOSITORY, run
-from ovn.central import EVENT_SECONDS, NORTHBOUND_PORT, SOUTHBOUND_PORT
+from ovn.central import EVENT_SECONDS, NORTHBOUND_PORT
 
 STAND_IN, CONFIG_MAP, TLS = (WORK / name for name in ("stand-in", "config-map", "ovn-tls"))
 # Of the pods, and of their Services.
 ADDRESSES = {f"192.0.2.{number}": f"10.96.0.{number}" for number in (61, 62, 63)}
 DATABASES = {"nb": "OVN_Northbound", "sb": "OVN_Southbound"}
+PARTS = (*DATABASES, "relay")
+# Of the members of the southbound database, which let no node in.
+MEMBER_PORT, RAFT_PORT = 6645, 6644
 CURL = f"""#!/bin/bash
 # GET prints the ConfigMap; PATCH has --data '{{"data": {{"KEY": "VALUE" or null}}}}'.
 data=
@@ -28,30 +31,44 @@ elif [[ $data =~ \\"([ns]b-[0-9a-f-]+)\\" ]]; then
 fi
 for key in *; do [ ! -e "$key" ] || echo "\\"$key\\": \\"\\""; done
 """
-KUBECTL = f"""#!/bin/sh
-# kubectl --namespace kube-system create secret generic NAME --from-file=FOLDER
-cp -r "${{7#--from-file=}}" {TLS}/"$6"
-"""
+EC = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
 
 
 def files_of(role):
-    """The options for the keys of a Secret of ovn-certificates."""
-    folder = TLS / f"ovn-tls-{role}"
-    return f"--private-key={folder}/tls.key", f"--certificate={folder}/tls.crt", f"--ca-cert={folder}/ca.crt"
+    """The options for the keys of central, or of a node."""
+    return f"--private-key={TLS}/{role}/tls.key", f"--certificate={TLS}/{role}/tls.crt", f"--ca-cert={TLS}/central/ca.crt"
+
+
+def make_key(authority, role, name):
+    """As kuryr-controller issues them."""
+    folder = TLS / role
+    folder.mkdir()
+    run(f"openssl req {EC} -subj /CN={name} -keyout {folder}/tls.key -out {folder}/request")
+    run(f"openssl x509 -req -in {folder}/request -CA {TLS}/{authority}.crt -CAkey {TLS}/{authority}.key -CAcreateserial -days 1 "
+        f"-out {folder}/tls.crt")
+
+
+def make_keys(chassis):
+    """Of the members, and of a node with this chassis."""
+    for authority in ("central", "nodes"):
+        run(f"openssl req -x509 {EC} -days 1 -subj /CN={authority} -keyout {TLS}/{authority}.key -out {TLS}/{authority}.crt")
+    make_key("central", "central", "ovn-central")
+    make_key("nodes", "node", chassis)
+    for authority, name in (("central", "ca.crt"), ("nodes", "nodes.crt")):
+        shutil.copy(TLS / f"{authority}.crt", TLS / "central" / name)
 
 
 def remotes(port):
     return ",".join(f"ssl:{address}:{port}" for address in ADDRESSES.values())
 
 
-def set_up():
-    """Makes the stand-ins, the Services and the certificates."""
+def set_up(chassis):
+    """Makes the stand-ins, the Services and the keys."""
     for folder in (STAND_IN, CONFIG_MAP, TLS):
         folder.mkdir()
     shutil.copy(REPOSITORY / "etc/kubernetes/ovn-member", STAND_IN)
-    for name, text in (("curl", CURL), ("kubectl", KUBECTL)):
-        (STAND_IN / name).write_text(text)
-        (STAND_IN / name).chmod(0o755)
+    (STAND_IN / "curl").write_text(CURL)
+    (STAND_IN / "curl").chmod(0o755)
     for address in ADDRESSES:
         run(f"ip address add {address}/32 dev lo")
     run(f"ip route add 10.96.0.0/24 dev lo src {next(iter(ADDRESSES))}")
@@ -60,12 +77,18 @@ def set_up():
     account = WORK.parent / "secrets/kubernetes.io/serviceaccount"
     account.mkdir(parents=True)
     (account / "token").write_text("token")
-    run(str(REPOSITORY / "etc/kubernetes/ovn-certificates"), env={**os.environ, "PATH": f"{STAND_IN}:{os.environ['PATH']}"})
+    make_keys(chassis)
+
+
+def sbctl(release, port, role, *words):
+    """ovn-sbctl with that role's key."""
+    return subprocess.run([*release.enter(), "ovn-sbctl", f"--db={remotes(port)}", *files_of(role), "--no-leader-only", "--timeout=5", *words],
+                          text=True, capture_output=True, check=False)
 
 
 def ask_without_key(port):
     """What a server answers to a client without a certificate."""
-    context = ssl.create_default_context(cafile=TLS / "ovn-tls-controller/ca.crt")
+    context = ssl.create_default_context(cafile=TLS / "central/ca.crt")
     context.check_hostname = False
     with socket.create_connection((next(iter(ADDRESSES)), port), EVENT_SECONDS) as plain, contextlib.suppress(ssl.SSLError, OSError):
         with context.wrap_socket(plain) as client:
@@ -75,7 +98,7 @@ def ask_without_key(port):
 
 
 class Member:
-    """Pod ovn-central-NUMBER: its three containers."""
+    """Pod ovn-central-NUMBER: its containers."""
 
     def __init__(self, number):
         self.address = list(ADDRESSES)[number]
@@ -90,13 +113,13 @@ class Member:
 
     def start(self, release):
         self.release = release
-        for database in DATABASES:
-            self._start(database, STAND_IN / "ovn-member", database)
-        self._start("northd", "ovn-northd", f"--ovnnb-db={remotes(NORTHBOUND_PORT)}", f"--ovnsb-db={remotes(SOUTHBOUND_PORT)}",
+        for part in PARTS:
+            self._start(part, STAND_IN / "ovn-member", part)
+        self._start("northd", "ovn-northd", f"--ovnnb-db={remotes(NORTHBOUND_PORT)}", f"--ovnsb-db={remotes(MEMBER_PORT)}",
                     *files_of("central"))
 
     def _enter(self):
-        return self.release.enter([("/run/ovn", self.run), ("/var/lib/kuryr-ovn", self.data), ("/etc/ovn-tls", TLS / "ovn-tls-central")])
+        return self.release.enter([("/run/ovn", self.run), ("/var/lib/kuryr-ovn", self.data), ("/etc/ovn-tls", TLS / "central")])
 
     def _start(self, name, *command):
         with open(self._log(name), "a", encoding="utf-8") as log:
@@ -115,7 +138,7 @@ class Member:
 
     def is_ready(self):
         """Its readiness probes."""
-        return all(self.execute(STAND_IN / "ovn-member", database, "ready", check=False).returncode == 0 for database in DATABASES)
+        return all(self.execute(STAND_IN / "ovn-member", part, "ready", check=False).returncode == 0 for part in PARTS)
 
     def schema_versions(self):
         """{database: the schema's version, as this member's server has it}"""

@@ -29,7 +29,7 @@ class Databases:
     """The members' pods, rolled as a StatefulSet's."""
 
     def __init__(self, release):
-        members.set_up()
+        members.set_up(CHASSIS)
         self.release, self.members = release, [members.Member(number) for number in range(3)]
         for member in self.members:
             member.start(release)
@@ -64,7 +64,7 @@ class Databases:
             time.sleep(POLL_SECONDS)
 
     def nbctl(self, *arguments):
-        return run("ovn-nbctl", f"--db={members.remotes(NORTHBOUND_PORT)}", *members.files_of("controller"),
+        return run("ovn-nbctl", f"--db={members.remotes(NORTHBOUND_PORT)}", *members.files_of("central"),
                    f"--timeout={2 * EVENT_SECONDS}", *arguments, prefix=self.release.enter())
 
 
@@ -100,7 +100,7 @@ class UpgradedNode:
         folder = OVS_FOLDER / "ovn"
         folder.mkdir(exist_ok=True)
         self.controller = subprocess.Popen(
-            [*release.enter([("/run/ovn", folder)]), "ovn-controller", "unix:/run/openvswitch/db.sock", *members.files_of("host"),
+            [*release.enter([("/run/ovn", folder)]), "ovn-controller", "unix:/run/openvswitch/db.sock", *members.files_of("node"),
              f"--log-file={log}"], stderr=subprocess.DEVNULL)
 
     def upgrade_controller(self, release):

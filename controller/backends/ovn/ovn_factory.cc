@@ -24,6 +24,10 @@ class OvnFactory final : public BackendFactory {
     needs.policies = true;
     needs.admin_policies = true;
     needs.multi_policies = true;
+    if (options_.issues_certificates)
+      needs.certificates = {.name_space = options_.certificate_namespace,
+                            .lifetime = options_.certificate_lifetime,
+                            .folder = options_.certificate_folder};
     return needs;
   }
   void Warn() const override {

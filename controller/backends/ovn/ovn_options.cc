@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "certificates/file_set.h"
 
 namespace kuryr::controller::ovn {
 namespace {
@@ -29,7 +31,32 @@ void CheckConnection(const Option& option, const OvnOptions& options) {
   }
 }
 
-void CheckTls(const ConfigFiles& files, const OvnOptions& options) {
+/// The leader's own files, which it writes.
+void TakeIssuedFiles(const ConfigFiles& files, OvnOptions& options) {
+  std::filesystem::path state = "/run/kuryr";
+  kuryr::Take(files.Find("cni_daemon", "state_dir"), state);
+  options.certificate_folder = state / certificates::kOvnFolder;
+  options.certificate_namespace = "kube-system";
+  kuryr::Take(files.Find("controller", "lease_namespace"), options.certificate_namespace);
+  constexpr uint32_t kTenYears = 315'360'000;
+  kuryr::Take(files.Find("ovn", "certificate_lifetime"), options.certificate_lifetime, kTenYears,
+              60);
+  const certificates::FileSet own(options.certificate_folder);
+  options.nb_private_key = own.PathOf(certificates::kKeyFile);
+  options.nb_certificate = own.PathOf(certificates::kCertificateFile);
+  options.nb_ca_cert = own.PathOf(certificates::kAuthorityFile);
+  for (const char* name : {"nb_private_key", "nb_certificate", "nb_ca_cert"}) {
+    const Option option = files.Find("ovn", name);
+    if (option.set()) Refuse(option.where, "issue_certificates makes this file: leave it out");
+  }
+}
+
+void TakeTls(const ConfigFiles& files, OvnOptions& options) {
+  kuryr::Take(files.Find("ovn", "issue_certificates"), options.issues_certificates);
+  if (options.issues_certificates) return TakeIssuedFiles(files, options);
+  TakeFile(files.Find("ovn", "nb_private_key"), options.nb_private_key);
+  TakeFile(files.Find("ovn", "nb_certificate"), options.nb_certificate);
+  TakeFile(files.Find("ovn", "nb_ca_cert"), options.nb_ca_cert);
   if (options.nb_connection.find("ssl:") == std::string::npos) return;
   for (const char* name : {"nb_private_key", "nb_certificate", "nb_ca_cert"}) {
     const Option option = files.Find("ovn", name);
@@ -66,10 +93,7 @@ OvnOptions ReadOvnOptions(const ConfigFiles& files) {
   kuryr::Take(connection, options.nb_connection);
   CheckConnection(connection, options);
   kuryr::Take(files.Find("ovn", "sb_connection"), options.sb_connection);
-  TakeFile(files.Find("ovn", "nb_private_key"), options.nb_private_key);
-  TakeFile(files.Find("ovn", "nb_certificate"), options.nb_certificate);
-  TakeFile(files.Find("ovn", "nb_ca_cert"), options.nb_ca_cert);
-  CheckTls(files, options);
+  TakeTls(files, options);
   const Option cluster = files.Find("ovn", "cluster");
   if (cluster.set()) kuryr::Take(cluster, options.cluster);
   if (!IsDnsName(options.cluster))

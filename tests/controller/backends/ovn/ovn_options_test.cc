@@ -27,6 +27,19 @@ TEST(OvnOptionsTest, PoolsMayHaveAnotherMtu) {
   EXPECT_EQ(ReadOptionsOf(std::string(kNodes) + "mtu = 8900\n").pools[0].mtu, 8900);
 }
 
+TEST(OvnOptionsTest, IssuedKeysAreInTheStateDirectory) {
+  const OvnOptions options = ReadOptionsOf(
+      "[cni_daemon]\nstate_dir = /run/other\n[ovn]\nissue_certificates = true\n"
+      "certificate_lifetime = 3600\nnb_connection = ssl:192.0.2.1:6641\n" +
+      std::string(kNodes));
+
+  EXPECT_TRUE(options.issues_certificates);
+  EXPECT_EQ(options.certificate_lifetime, std::chrono::hours(1));
+  EXPECT_EQ(options.certificate_folder, "/run/other/ovn");
+  EXPECT_EQ(options.nb_private_key, "/run/other/ovn/current/tls.key");
+  EXPECT_EQ(options.nb_ca_cert, "/run/other/ovn/current/ca.crt");
+}
+
 struct BadOptions {
   const char* name;
   const char* text;
@@ -53,6 +66,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadOptions{"NoServer", "[ovn]\nnb_connection = ,\n", "[ovn] nb_connection: has no server"},
         BadOptions{"Tls", "[ovn]\nnb_connection = ssl:1.2.3.4:6641\n",
                    "[ovn] nb_private_key: is missing: an ssl: connection needs it"},
+        BadOptions{"OtherKey", "[ovn]\nissue_certificates = true\nnb_private_key = /etc/passwd\n",
+                   "[ovn] nb_private_key: issue_certificates makes this file: leave it out"},
+        BadOptions{"Lifetime", "[ovn]\nissue_certificates = true\ncertificate_lifetime = 5\n",
+                   "[ovn] certificate_lifetime: "},
         BadOptions{"Services", "[ovn]\nservices = cilium\n",
                    "[ovn] services: \"cilium\"; expected kube-proxy or ovn"},
         BadOptions{"Cluster", "[ovn]\ncluster = a b\n", "[ovn] cluster: \"a b\" is no DNS name"},
