@@ -139,8 +139,8 @@ class DeployedOvn(OvnNodes):
         """Those of a member that the node's key opens, or one in that folder."""
         pod, *_ = self.members().values()
         server = in_url(pod["status"]["podIP"])
-        return [port for port in PORTS if run("ovsdb-client", *self.key_of(node, folder), "--timeout=10", "list-dbs", f"ssl:{server}:{port}",
-                                              check=False)]
+        key = self.key_of(node, folder)
+        return [port for port in PORTS if run("ovsdb-client", *key, "--timeout=10", "list-dbs", f"ssl:{server}:{port}", check=False)]
 
     def change_southbound(self, node, *words):
         """With the node's key; returns what ovn-sbctl says against it."""

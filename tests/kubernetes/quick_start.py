@@ -30,7 +30,7 @@ class QuickStart:
         # The pods' image stands for this one: no registry is asked.
         run("ctr", "-n", "k8s.io", "images", "tag", "localhost/busybox:1", BUSYBOX)
         with self.fact("docs/install.md says how large the image is"):
-            size = int(run("podman", "image", "inspect", "--format", "{{.Size}}", "docker.io/library/kuryr-cni:0.1.0"))
+            size = int(run("podman", "image", "inspect", "--format", "{{.Size}}", "docker.io/library/kuryr-cni:1.0.0"))
             told = re.search(r"\bIt has (\d+) MB", Path("docs/install.md").read_text(encoding="utf-8"))[1]
             assert abs(size / 1e6 - int(told)) <= 1, f"{size} bytes, on the page {told} MB"
 

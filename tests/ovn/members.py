@@ -82,8 +82,8 @@ def set_up(chassis):
 
 def sbctl(release, port, role, *words):
     """ovn-sbctl with that role's key."""
-    return subprocess.run([*release.enter(), "ovn-sbctl", f"--db={remotes(port)}", *files_of(role), "--no-leader-only", "--timeout=5", *words],
-                          text=True, capture_output=True, check=False)
+    command = "ovn-sbctl", f"--db={remotes(port)}", *files_of(role), "--no-leader-only", "--timeout=5"
+    return subprocess.run([*release.enter(), *command, *words], text=True, capture_output=True, check=False)
 
 
 def ask_without_key(port):
