@@ -41,17 +41,23 @@ class Connection(Way):
 
     def run(self):
         with namespaces.network(self.netns):
-            self.connection = http.client.HTTPConnection(self.address, self.port, timeout=CALL_SECONDS)
+            self.connection, self.is_open = http.client.HTTPConnection(self.address, self.port, timeout=CALL_SECONDS), False
+            # Otherwise a request would open another one, unseen, where the server has closed this one.
+            self.connection.auto_open = 0
             while not self.stopping.wait(POLL_SECONDS):
                 self.count(self.request)
             self.connection.close()
 
     def request(self):
         try:
+            if not self.is_open:
+                self.connection.connect()
+                self.is_open = True
             self.connection.request("GET", "/hostname")
             self.connection.getresponse().read()
         except (OSError, http.client.HTTPException):
             self.connection.close()
+            self.is_open = False
             raise
 
 
