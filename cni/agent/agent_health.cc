@@ -173,6 +173,7 @@ std::string Agent::Metrics() const {
   repair_.WriteTo(text);
   hot_plug_.WriteTo(text);
   node_network_.WriteTo(text);
+  certificate_.WriteTo(text);
   policies_.WriteTo(text);
   WriteUndecodable(text, pods);
   Watches watches;

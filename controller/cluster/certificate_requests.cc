@@ -43,9 +43,18 @@ std::vector<WatchedPath> CertificateRequests::Paths() {
 
 void CertificateRequests::BeginTerm(const Term& /*term*/) {
   if (!is_wanted_) return;
+  due_ = std::chrono::system_clock::now();
   wake_(OwnKey());
   const MutexLock lock(mutex_);
   for (const auto& [key, request] : open_) wake_({kKind, key});
+}
+
+void CertificateRequests::WriteTo(service::MetricsText& text) const {
+  if (!is_wanted_) return;
+  const std::chrono::duration<double> overdue = std::chrono::system_clock::now() - due_.load();
+  text.Metric("kuryr_controller_ovn_certificate_overdue_seconds", "gauge",
+              "Since when one of the keys for OVN, which the leader issues, should be replaced.",
+              std::max(overdue.count(), 0.0));
 }
 
 std::optional<CertificateRequest> CertificateRequests::Find(const std::string& key) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,8 +43,13 @@ class CertificateRequests : public WatchedResource {
   [[nodiscard]] std::optional<CertificateRequest> Find(const std::string& key) const
       EXCLUDES(mutex_);
 
+  using Time = std::chrono::system_clock::time_point;
+  /// The next of the leader's own keys is due then.
+  void SetDue(Time due) { due_ = due; }
+
   [[nodiscard]] std::vector<WatchedPath> Paths() override;
   void BeginTerm(const Term& term) override EXCLUDES(mutex_);
+  void WriteTo(service::MetricsText& text) const override;
 
  protected:
   void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -51,6 +58,7 @@ class CertificateRequests : public WatchedResource {
  private:
   const bool is_wanted_;
   const Wake wake_;
+  std::atomic<Time> due_ = Time::max();
   mutable Mutex mutex_;
   std::map<std::string, CertificateRequest> open_ GUARDED_BY(mutex_);  ///< by key
 };

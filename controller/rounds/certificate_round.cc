@@ -45,7 +45,9 @@ std::string ResourceVersionOf(const json& object) {
 void CertificateRound::Look(const Key& key) {
   if (!issuer_) return;
   if (key == CertificateRequests::OwnKey()) {
-    const auto pause = issuer_->Keep() - std::chrono::system_clock::now();
+    const Issuer::Time due = issuer_->Keep();
+    requests_.SetDue(due);
+    const auto pause = due - std::chrono::system_clock::now();
     const auto longest = std::chrono::duration_cast<Issuer::Time::duration>(kLongestPause);
     return parts_.queue.AddAfter(key, std::clamp(pause, Issuer::Time::duration::zero(), longest));
   }

@@ -68,19 +68,27 @@ NodeCertificate::NodeCertificate(const NodeContext& node, const Config& config)
 
 void NodeCertificate::Start() {
   if (!config_.chassis.issues_certificates) return;
+  due_ = std::chrono::system_clock::now();
   chore_.emplace(
       "keep the node's key for OVN", [] { return true; },
       [this](service::Chore& chore) { Keep(chore); });
   chore_->Want();
 }
 
+void NodeCertificate::WriteTo(service::MetricsText& text) const {
+  if (!config_.chassis.issues_certificates) return;
+  const std::chrono::duration<double> overdue = std::chrono::system_clock::now() - due_.load();
+  text.Metric("kuryr_daemon_ovn_certificate_overdue_seconds", "gauge",
+              "Since when the node's key for OVN should be replaced.",
+              std::max(overdue.count(), 0.0));
+}
+
 void NodeCertificate::Keep(service::Chore& chore) {
   const std::string chassis = ChassisOf(node_);
   if (!IsGood(chassis)) Renew(chassis);
-  const auto due =
-      certificates::ReadCertificate(files_.Read()[certificates::kCertificateFile]).RenewalAt() -
-      std::chrono::system_clock::now();
-  chore.Want(std::clamp<std::chrono::nanoseconds>(due, std::chrono::seconds(1), kPause));
+  due_ = certificates::ReadCertificate(files_.Read()[certificates::kCertificateFile]).RenewalAt();
+  const auto pause = due_.load() - std::chrono::system_clock::now();
+  chore.Want(std::clamp<std::chrono::nanoseconds>(pause, std::chrono::seconds(1), kPause));
 }
 
 bool NodeCertificate::IsGood(const std::string& chassis) const {

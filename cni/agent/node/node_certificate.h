@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -7,6 +9,7 @@
 #include "cni/config.h"
 #include "cni/node_context.h"
 #include "service/chore.h"
+#include "service/metrics_text.h"
 #include "watcher/api_client.h"
 
 namespace kuryr::cni {
@@ -25,6 +28,7 @@ class NodeCertificate {
   ~NodeCertificate() { client_.Stop(); }
 
   void Start();
+  void WriteTo(service::MetricsText& text) const;
 
  private:
   void Keep(service::Chore& chore);
@@ -39,6 +43,7 @@ class NodeCertificate {
   const Config& config_;
   const certificates::FileSet files_;
   watcher::ApiClient client_;
+  std::atomic<std::chrono::system_clock::time_point> due_;  ///< the next key
   std::optional<service::Chore> chore_;  // last: its thread uses all of the above
 };
 
