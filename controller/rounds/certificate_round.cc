@@ -29,7 +29,7 @@ bool IsChassisName(const std::string& name) {
          });
 }
 
-json Answer(const std::optional<std::string>& refusal) {
+json ConditionOf(const std::optional<std::string>& refusal) {
   return {{"type", refusal ? "Denied" : "Approved"},
           {"status", "True"},
           {"reason", refusal ? "NoChassisOfThisNode" : "ChassisOfThisNode"},
@@ -44,33 +44,40 @@ std::string ResourceVersionOf(const json& object) {
 
 void CertificateRound::Look(const Key& key) {
   if (!issuer_) return;
-  if (key == CertificateRequests::OwnKey()) {
-    const Issuer::Time due = issuer_->Keep();
-    requests_.SetDue(due);
-    const auto pause = due - std::chrono::system_clock::now();
-    const auto longest = std::chrono::duration_cast<Issuer::Time::duration>(kLongestPause);
-    return parts_.queue.AddAfter(key, std::clamp(pause, Issuer::Time::duration::zero(), longest));
-  }
-  const auto request = requests_.Find(key.object);
-  if (!request) return;
+  if (key == CertificateRequests::OwnKey()) return KeepOwn(key);
+  if (const auto request = requests_.Find(key.object)) Answer(*request);
+}
+
+void CertificateRound::KeepOwn(const Key& key) {
+  const Issuer::Time due = issuer_->Keep();
+  requests_.SetDue(due);
+  const auto pause = due - std::chrono::system_clock::now();
+  const auto longest = std::chrono::duration_cast<Issuer::Time::duration>(kLongestPause);
+  parts_.queue.AddAfter(key, std::clamp(pause, Issuer::Time::duration::zero(), longest));
+}
+
+void CertificateRound::Answer(const CertificateRequest& request) {
   const std::string path =
-      "/apis/certificates.k8s.io/v1/certificatesigningrequests/" + request->name;
-  const auto refusal = WhyRefused(*request);
+      "/apis/certificates.k8s.io/v1/certificatesigningrequests/" + request.name;
+  const auto refusal = WhyRefused(request);
   Log(refusal ? LogLevel::kWarning : LogLevel::kInfo,
       refusal ? "refuses a key for OVN" : "issues a key for OVN",
-      {{"request", request->name},
-       {"user", Printable(request->user)},
+      {{"request", request.name},
+       {"user", Printable(request.user)},
        {"why", refusal.value_or("")}});
-  std::string version = request->version;
-  if (!request->approved || refusal) {
-    version = ResourceVersionOf(
-        parts_.writer.Merge(path + "/approval", {{"metadata", {{"resourceVersion", version}}},
-                                                 {"status", {{"conditions", {Answer(refusal)}}}}}));
+  // An approval cannot be taken back. Whoever has given it, no certificate follows a refusal.
+  if (refusal && request.approved) return;
+  std::string version = request.version;
+  if (!request.approved) {
+    const json decided = parts_.writer.Merge(
+        path + "/approval", {{"metadata", {{"resourceVersion", version}}},
+                             {"status", {{"conditions", {ConditionOf(refusal)}}}}});
+    version = ResourceVersionOf(decided);
   }
   if (refusal) return;
   parts_.writer.PatchStatus(
       path, {{"metadata", {{"resourceVersion", version}}},
-             {"status", {{"certificate", EncodeBase64(issuer_->SignForNode(request->request))}}}});
+             {"status", {{"certificate", EncodeBase64(issuer_->SignForNode(request.request))}}}});
 }
 
 std::optional<std::string> CertificateRound::WhyRefused(const CertificateRequest& request) {

@@ -23,6 +23,8 @@ class CertificateRound : public Round {
   void Look(const Key& key) override;
 
  private:
+  void KeepOwn(const Key& key);
+  void Answer(const CertificateRequest& request);
   /// Why the request is refused; nullopt: it is granted.
   [[nodiscard]] std::optional<std::string> WhyRefused(const CertificateRequest& request);
   /// The requester's node; empty: it is no kuryr-daemon's pod.

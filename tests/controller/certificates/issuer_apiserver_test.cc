@@ -122,8 +122,8 @@ class IssuerTest : public KubeApiTest {
                                        {"uid", made["metadata"]["uid"]}}}}}});
     return token.at("status").at("token").get<std::string>();
   }
-  /// The answered request of the bearer of a token; of the administrator without one.
-  json Ask(const std::string& request, const std::string& token = "") {
+  /// The name of a request by the bearer of a token, or by the administrator without one.
+  std::string Post(const std::string& request, const std::string& token = "") {
     watcher::ApiConfig config = Config();
     if (!token.empty()) config.token = {.file = "", .value = token};
     watcher::ApiClient bearer(config);
@@ -135,7 +135,11 @@ class IssuerTest : public KubeApiTest {
                                  {{"signerName", "kuryr.openstack.org/ovn-controller"},
                                   {"usages", {"digital signature", "client auth"}},
                                   {"request", EncodeBase64(request)}}}});
-    const std::string name = made.at("metadata").at("name");
+    return made.at("metadata").at("name").get<std::string>();
+  }
+  /// As Post; the request when it is answered.
+  json Ask(const std::string& request, const std::string& token = "") {
+    const std::string name = Post(request, token);
     return WaitFor(std::string(kRequests) + "/" + name, [](const json& object) {
       const json& status = MemberAt(object, "status");
       return !StringAt(status, "certificate").empty() || ConditionOf(object) == "Denied";
@@ -221,6 +225,18 @@ TEST_F(IssuerTest, OthersAndOtherNamesAreRefused) {
 
   EXPECT_EQ(ConditionOf(administrators), "Denied");
   EXPECT_EQ(ConditionOf(no_chassis), "Denied");
+}
+
+TEST_F(IssuerTest, ApprovalOfOthersBringsNoCertificate) {
+  const std::string name = Post(certificates::MakeRequest("system-id-1").request);
+  api_->Patch(
+      std::string(kRequests) + "/" + name + "/approval", watcher::PatchType::kMerge,
+      {{"status",
+        {{"conditions", {{{"type", "Approved"}, {"status", "True"}, {"reason", "ByHand"}}}}}}});
+  Lead();
+  (void)Ask(certificates::MakeRequest("other").request, TokenOnNode("node1"));
+
+  EXPECT_EQ(CertificateOf(api_->Get(std::string(kRequests) + "/" + name)), "");
 }
 
 TEST_F(IssuerTest, DueKeyIsReplaced) {
