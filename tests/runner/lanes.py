@@ -23,7 +23,8 @@ LANES = {
     "attacks": "pods with hostile annotations, on nodes with devices, whose drivers are allowed or not; two pods lose nothing",
     "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go; two nodes at one "
              "API server; what running pods have broken in every way, and repaired",
-    "controller": "kuryr-controllers and the API server killed and paused while pods come and go; namespaces that end; users who mean ill",
+    "controller": "kuryr-controllers and the API server killed and paused while pods come and go; ADDs that begin before their plans; "
+                  "namespaces that end; users who mean ill",
     "systemd": "the units of kuryr-daemon, kuryr-controller and kuryr-devices under a real systemd: sandbox, restarts, kills, watchdog",
     "runtimes": "libcni, containerd, podman and ctr drive the release build",
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
@@ -214,6 +215,8 @@ def tasks_of(lane):
                                program("controller", (PROGRAMS,), ("tests/policies/storm", "--seconds", "15",
                                                                    "--logs", "build/run/policies-storm"), WAITS, 40,
                                        name="storm on nodes"),
+                               program("controller", (PROGRAMS,), ("tests/agent/arrivals", "--pods", "60",
+                                                                   "--logs", "build/run/arrivals"), WAITS, 15, name="arrivals"),
                                program("controller", (PROGRAMS,), ("tests/bench/others", "--backend", "ovn", "--pods", "3",
                                                                    "--logs", "build/run/others"),
                                        WAITS, 60, name="cost for others")],

@@ -53,6 +53,7 @@ def storm():
     return [lanes.program("storm", served, ("tests/agent/chaos", "--pairs", "1000"), 2, 300),
             lanes.program("storm", served, ("tests/agent/repairs", "--logs", "build/run/repairs-storm"), 2, 660,
                           name="storm of repairs"),
+            lanes.program("storm", (lanes.PROGRAMS,), ("tests/agent/arrivals",), 1, 60, name="storm of arrivals"),
             lanes.program("storm", (lanes.PROGRAMS,), controllers, 1, 420, name="storm of controllers"),
             lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/namespaces", "--pods", "2000", "--namespaces", "200"), 1, 600,
                           name="storm of namespaces"),
