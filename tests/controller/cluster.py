@@ -38,6 +38,14 @@ class JsonApiServer(KubeApiServer):
         self.open("PATCH", f"{path}?fieldManager=test", text.encode(), "application/apply-patch+yaml").close()
 
 
+def apply(api, text):
+    """Each document of a manifest."""
+    for document in text.split("\n---\n"):
+        kind = document.split("\nkind: ")[1].split()[0]
+        name = document.split("\nmetadata:\n  name: ")[1].split()[0]
+        api.apply(f"{PATHS[kind]}/{name}", document)
+
+
 class Cluster:
     def __init__(self, programs, users="", options=(), address="127.0.0.1"):
         """users: lines of --token-auth-file, beside those that every cluster has; options, address: JsonApiServer's."""
@@ -53,11 +61,7 @@ class Cluster:
         self.api.wait_for("/apis/openstack.org/v1/kuryrports")
 
     def apply(self, text):
-        """Each document of a manifest."""
-        for document in text.split("\n---\n"):
-            kind = document.split("\nkind: ")[1].split()[0]
-            name = document.split("\nmetadata:\n  name: ")[1].split()[0]
-            self.api.apply(f"{PATHS[kind]}/{name}", document)
+        apply(self.api, text)
 
     def allow_services(self):
         """What kuryr-controller needs for [ovn] services = ovn."""

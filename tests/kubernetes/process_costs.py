@@ -31,13 +31,13 @@ class Costs:
                 return
 
     def used(self):
-        return sum(_cpu(pid) for pid in self.processes.values())
+        return sum(processor_seconds(pid) for pid in self.processes.values())
 
     def now(self):
-        return {name: (_cpu(pid), *_bytes(pid)) for name, pid in self.processes.items()}
+        return {name: (processor_seconds(pid), *_bytes(pid)) for name, pid in self.processes.items()}
 
 
-def _cpu(pid):
+def processor_seconds(pid):
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICK
 
