@@ -130,10 +130,15 @@ std::string Issuer::SignForNode(const std::string& request) {
 bool Issuer::Bind(const std::string& chassis, const std::string& node) {
   const std::string path = PathOf("configmaps", "ovn-chassis");
   const json map = view_.Get(path);
-  const std::string bound = StringAt(MemberAt(map, "data"), chassis.c_str());
+  const json& nodes = MemberAt(map, "data");
+  const std::string bound = StringAt(nodes, chassis.c_str());
   if (bound == node) return true;
   if (!bound.empty() && !view_.IsNodeGone(bound)) return false;
-  Store(path, map, {{chassis, node}});
+  json changes = {{chassis, node}};
+  for (const auto& [former, owner] : nodes.items()) {
+    if (owner == node) changes[former] = nullptr;
+  }
+  Store(path, map, changes);
   return true;
 }
 

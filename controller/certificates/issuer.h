@@ -31,8 +31,8 @@ class Issuer {
   /// The certificate that a node's request asks for.
   [[nodiscard]] std::string SignForNode(const std::string& request);
 
-  /// From now on the chassis is this node's alone, while the cluster has the Node. False where it
-  /// is another one's.
+  /// From now on the chassis is this node's alone, while the cluster has the Node, and the node has
+  /// no other one. False where it is another node's.
   [[nodiscard]] bool Bind(const std::string& chassis, const std::string& node);
 
  private:

@@ -1,6 +1,7 @@
 #include "controller/rounds/certificate_round.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>

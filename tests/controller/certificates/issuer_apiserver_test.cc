@@ -202,6 +202,17 @@ TEST_F(IssuerTest, NodeGetsTheCertificateOfItsChassis) {
   EXPECT_EQ(StringAt(MemberAt(chassis, "data"), "system-id-1"), "node1");
 }
 
+TEST_F(IssuerTest, NodeHasOneChassis) {
+  Lead();
+  const std::string token = TokenOnNode("node1");
+  (void)Ask(certificates::MakeRequest("before").request, token);
+
+  (void)Ask(certificates::MakeRequest("reinstalled").request, token);
+
+  const json chassis = api_->Get(std::string(kSystem) + "configmaps/ovn-chassis");
+  EXPECT_EQ(MemberAt(chassis, "data"), json({{"reinstalled", "node1"}}));
+}
+
 TEST_F(IssuerTest, ChassisIsOneNodesUntilThatIsGone) {
   Lead();
   const auto request = certificates::MakeRequest("system-id-1");
