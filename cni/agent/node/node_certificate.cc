@@ -76,10 +76,9 @@ void NodeCertificate::Start() {
 }
 
 void NodeCertificate::WriteTo(service::MetricsText& text) const {
-  if (!config_.chassis.issues_certificates) return;
   const std::chrono::duration<double> overdue = std::chrono::system_clock::now() - due_.load();
   text.Metric("kuryr_daemon_ovn_certificate_overdue_seconds", "gauge",
-              "Since when the node's key for OVN should be replaced.",
+              "Since when the node's key for OVN should be replaced; 0 where it has none.",
               std::max(overdue.count(), 0.0));
 }
 

@@ -43,7 +43,8 @@ class NodeCertificate {
   const Config& config_;
   const certificates::FileSet files_;
   watcher::ApiClient client_;
-  std::atomic<std::chrono::system_clock::time_point> due_;  ///< the next key
+  using Time = std::chrono::system_clock::time_point;
+  std::atomic<Time> due_ = Time::max();  ///< the next key
   std::optional<service::Chore> chore_;  // last: its thread uses all of the above
 };
 
