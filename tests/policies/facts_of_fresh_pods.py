@@ -160,6 +160,13 @@ class FreshPods:
         else:
             self.cluster.ask("DELETE", f"{PATH}/deny")
 
+    def wait_until_closed(self):
+        """Until all nodes have heard of the policy: one pod after the other, on each node, got and sent nothing."""
+        closed, deadline = 0, time.monotonic() + self.cluster.patience
+        while closed < len(self.cluster.nodes):
+            closed = 0 if any(self.live()) else closed + 1
+            expect(time.monotonic() < deadline, "pods are still open")
+
     def stop(self):
         for each in (*self.floods, *self.servers):
             each.stop() if isinstance(each, Sender) else each.close()
@@ -174,9 +181,7 @@ def check(facts, cluster, count):
         expect(all(min(each) > 0 for each in lives), json.dumps(lives))
     with facts.fact(f"{count} pods come and go under a policy that denies everything: no packet enters or leaves one, not even the first"):
         pods.deny()
-        # The first pod of each node may come before the policy does.
-        for _ in cluster.nodes:
-            pods.live()
+        pods.wait_until_closed()
         lives = [pods.live() for _ in range(count)]
         pods.deny(False)
         leaks = {number: each for number, each in enumerate(lives) if any(each)}
