@@ -321,6 +321,7 @@ json Takeover(int count) {
     const std::string name = "next-" + std::to_string(round);
     client.Post(kPods, PodNamed(name));
     Planner planner(cluster.api);
+    if (warm) planner.informer.Start();
     while (warm && !planner.informer.IsWarm())
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto won = Clock::now();
@@ -365,6 +366,7 @@ json Memory(int count) {
 
 int main(int argc, char** argv) {
   using namespace kuryr::test;
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   std::signal(SIGPIPE, SIG_IGN);
   const int pods = argc > 1 ? std::atoi(argv[1]) : 1000;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 7;
