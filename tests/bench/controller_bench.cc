@@ -1,7 +1,9 @@
 // A cluster full of pods: how fast kuryr-controller plans them beside a bare loop of the same
 // PATCHes, both with as many connections, in turn, at a real API server; how long a pod waits for
-// its plan; and what the controller takes of memory. controller_bench [PODS [ROUNDS]], default
-// 1,000 and 7. tests/bench/README.md says how it measures.
+// its plan; and what the controller takes of memory. controller_bench [PODS [ROUNDS [FILE
+// [MANY]]]], default 1,000 and 7; FILE gets the results as JSON; MANY pods (100,000) show how the
+// memory grows, and a fifth of them how a standby takes over. tests/bench/README.md says how it
+// measures.
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -241,12 +243,13 @@ class Contest {
   std::vector<std::string> annotations_;  ///< the annotations that the controller wrote
 };
 
-void Throughput(int count, int rounds, const watcher::ApiConfig& api) {
+json Throughput(int count, int rounds, const watcher::ApiConfig& api) {
   std::printf("%-8s %14s %14s %8s %20s %20s\n", "round", "bare [pods/s]", "ours [pods/s]", "ratio",
               "bare CPU [ms/pod]", "ours CPU [ms/pod]");
   Contest contest(count, api);
   std::vector<double> bare_rates;
   std::vector<double> our_rates;
+  json singles = json::array();
   for (int round = 0; round < rounds; ++round) {
     Rate bare{};
     if (round % 2 == 0) bare = contest.Bare();
@@ -256,14 +259,19 @@ void Throughput(int count, int rounds, const watcher::ApiConfig& api) {
                 ours.pods / bare.pods, bare.cpu_ms, ours.cpu_ms);
     bare_rates.push_back(bare.pods);
     our_rates.push_back(ours.pods);
+    singles.push_back({{"bare", bare.pods},
+                       {"ours", ours.pods},
+                       {"bare_cpu_ms", bare.cpu_ms},
+                       {"ours_cpu_ms", ours.cpu_ms}});
   }
   const double bare = Percentile(bare_rates, 50);
   const double ours = Percentile(our_rates, 50);
   std::printf("%-8s %14.0f %14.0f %8.2f\n", "median", bare, ours, ours / bare);
+  return {{"pods", count}, {"bare", bare}, {"ours", ours}, {"rounds", singles}};
 }
 
 /// Measures the time from the answer to a pod's creation to its plan, with a leader.
-void Latency(int count, const watcher::ApiConfig& api) {
+json Latency(int count, const watcher::ApiConfig& api) {
   Planner planner(api);
   planner.Start();
   watcher::ApiClient client(api);
@@ -278,6 +286,7 @@ void Latency(int count, const watcher::ApiConfig& api) {
   }
   std::printf("from created to planned, one at a time: p50 %.1f ms, p99 %.1f ms\n",
               Percentile(times, 50), Percentile(times, 99));
+  return {{"p50_ms", Percentile(times, 50)}, {"p99_ms", Percentile(times, 99)}};
 }
 
 /// A fake API server in a process of its own, with pods. The pods leave no memory in this process,
@@ -297,7 +306,7 @@ struct FakeCluster {
 };
 
 /// Measures the time from the won Lease to the first plan, with so many planned pods.
-void Takeover(int count) {
+json Takeover(int count) {
   const FakeCluster cluster(count);
   {
     Planner first(cluster.api);
@@ -306,11 +315,13 @@ void Takeover(int count) {
     (void)first.plans.Wait();
   }
   watcher::ApiClient client(cluster.api);
+  json result = {{"pods", count}};
   for (int round = 0; round < 6; ++round) {
     const bool warm = round % 2 != 0;
     const std::string name = "next-" + std::to_string(round);
     client.Post(kPods, PodNamed(name));
     Planner planner(cluster.api);
+    if (warm) planner.informer.Start();
     while (warm && !planner.informer.IsWarm())
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto won = Clock::now();
@@ -320,11 +331,13 @@ void Takeover(int count) {
     const std::chrono::duration<double> took = Clock::now() - won;
     std::printf("%d pods, %s: first plan after %.2f s\n", count, warm ? "warm" : "cold",
                 took.count());
+    result[warm ? "warm_s" : "cold_s"].push_back(took.count());
   }
+  return result;
 }
 
 /// Measures the memory of this process; the API server is another process.
-void Memory(int count) {
+json Memory(int count) {
   const FakeCluster cluster(count);
   const watcher::ApiConfig& api = cluster.api;
   const Config config = ConfigFor(api);
@@ -345,6 +358,7 @@ void Memory(int count) {
   const double bytes = static_cast<double>(watcher::ResidentBytes() - before);
   std::printf("%d pods: %.1f MiB more, %.0f bytes a pod\n", count, bytes / (1 << 20),
               bytes / count);
+  return {{"pods", count}, {"mib", bytes / (1 << 20)}, {"bytes_of_pod", bytes / count}};
 }
 
 }  // namespace
@@ -352,20 +366,23 @@ void Memory(int count) {
 
 int main(int argc, char** argv) {
   using namespace kuryr::test;
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   std::signal(SIGPIPE, SIG_IGN);
   const int pods = argc > 1 ? std::atoi(argv[1]) : 1000;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 7;
+  const int many = argc > 4 ? std::atoi(argv[4]) : 100'000;
   try {
     if (const auto why = KubeApiServer::Unavailable()) throw std::runtime_error(*why);
     const KubeApiServer server;
     const kuryr::watcher::ApiConfig api = {.api_root = server.url(),
                                            .ca = {.file = server.ca_file()},
                                            .token = {.file = server.token_file()}};
-    Throughput(pods, rounds, api);
-    Latency(std::min(pods, 200), api);
-    Takeover(20'000);
-    Memory(1'000);
-    Memory(100'000);
+    nlohmann::json results;
+    results["throughput"] = Throughput(pods, rounds, api);
+    results["latency"] = Latency(std::min(pods, 200), api);
+    results["takeover"] = Takeover(many / 5);
+    for (const int count : {many / 100, many}) results["memory"].push_back(Memory(count));
+    if (argc > 3) std::ofstream(argv[3]) << results.dump(2) << "\n";
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "controller_bench: %s\n", e.what());

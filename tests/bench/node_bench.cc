@@ -2,8 +2,10 @@
 // Debian's Go plugin bridge (with and without addresses), and as bare requests (plugin_node.h). It
 // also measures many at once, and what the agent takes of the node. node_bench [PODS [ROUNDS [FILE
 // [CONFIG...]]]]: one table for each of PODS, such as 20,100,500 (default: 500), of so many ROUNDS
-// (100); FILE gets the results as JSON. Each CONFIG is a network configuration of another plugin,
-// which is in CNI_PATH (/usr/lib/cni).
+// (100; or one number for each of PODS, such as 100,60,30); FILE gets the results as JSON. Each
+// CONFIG is a network configuration of another plugin, which is in CNI_PATH (/usr/lib/cni).
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -31,21 +34,29 @@ using Clock = std::chrono::steady_clock;
 using Options = std::map<std::string, std::string>;
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<int, 5> kBursts = {1, 8, 32, 100, 500};
-/// Above this number, only the floor and the agent run: 500 programs that work alone have no memory
-/// left.
+constexpr std::array<int, 4> kBursts = {8, 32, 100, 500};
+/// Above this number, only the floor and the agent run, once: 500 programs that work alone have no
+/// memory left.
 constexpr int kMostPrograms = 100;
+constexpr int kRepeats = 3;
 constexpr std::chrono::seconds kOvsTime{120};
 /// The time until the threads of calls have ended.
 constexpr std::chrono::seconds kRestTime{1};
 constexpr std::chrono::seconds kIdleTime{10};
 /// The time for which a new pod's multicast goes to all ports.
 constexpr std::chrono::seconds kMulticastTime{20};
+/// The kernel frees a link within some 20 ms.
+constexpr std::chrono::seconds kLongestRemoval{1};
+constexpr std::chrono::microseconds kLookTime{300};
+
+double MillisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 double Milliseconds(const std::function<void()>& action) {
   const auto start = Clock::now();
   action();
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return MillisecondsSince(start);
 }
 
 double Percentile(std::vector<double> times, double percent) {
@@ -60,17 +71,32 @@ Json Spread(const std::vector<double>& times) {
   return spread;
 }
 
+/// Of each figure of bursts that were repeated.
+Json Medians(const std::vector<Json>& repeats) {
+  Json medians;
+  for (const auto& [figure, unused] : repeats.front().items()) {
+    std::vector<double> values;
+    for (const Json& repeat : repeats) values.push_back(repeat.at(figure));
+    medians[figure] = Percentile(values, 50);
+  }
+  return medians;
+}
+
 /// A way of plugging.
 struct Way {
   std::string name;
   std::function<void(const TestPod&)> add;
   std::function<void(const TestPod&)> del;
   bool is_cheap = false;  ///< it has no program of its own that does all of the work
+  /// The process that has a LinkRemover, whose threads wait for the kernel after the DEL; 0 if the
+  /// DEL itself waits.
+  pid_t remover = 0;
 };
 
 struct Times {
   std::vector<double> adds;
   std::vector<double> dels;
+  std::vector<double> removals;  ///< until the kernel has freed the links of the DEL
 };
 
 void Succeed(const ProcessResult& result) {
@@ -131,8 +157,10 @@ class Bench {
       for (const auto* all : {&times[way].adds, &times[way].dels}) {
         for (const int percent : {10, 50, 99}) std::printf(" %8.2f", Percentile(*all, percent));
       }
-      std::printf("\n");
-      result[ways[way].name] = {{"ADD", Spread(times[way].adds)}, {"DEL", Spread(times[way].dels)}};
+      std::printf(", kernel done %8.2f\n", Percentile(times[way].removals, 50));
+      result[ways[way].name] = {{"ADD", Spread(times[way].adds)},
+                                {"DEL", Spread(times[way].dels)},
+                                {"DEL, kernel done", Spread(times[way].removals)}};
     }
     return result;
   }
@@ -140,10 +168,15 @@ class Bench {
   Json Bursts() {
     Json result;
     for (const int at_once : kBursts) {
-      for (const Way& way : Ways()) {
-        if (at_once <= kMostPrograms || way.is_cheap)
-          result[std::to_string(at_once)][way.name] = Burst(way, at_once);
+      const bool is_large = at_once > kMostPrograms;
+      std::map<std::string, std::vector<Json>> bursts;
+      for (int repeat = 0; repeat < (is_large ? 1 : kRepeats); ++repeat) {
+        for (const Way& way : Ways()) {
+          if (!is_large || way.is_cheap) bursts[way.name].push_back(Burst(way, at_once));
+        }
       }
+      for (const auto& [name, repeats] : bursts)
+        result[std::to_string(at_once)][name] = Medians(repeats);
     }
     return result;
   }
@@ -179,8 +212,19 @@ class Bench {
     Settle();
     times.adds.push_back(Milliseconds([&] { way.add(pod); }));
     Settle();
-    times.dels.push_back(Milliseconds([&] { way.del(pod); }));
+    Delete(way, pod, times);
     node_.Forget(pod);
+  }
+
+  static void Delete(const Way& way, const TestPod& pod, Times& times) {
+    const long threads = way.remover == 0 ? 0 : CountThreads(way.remover);
+    const auto start = Clock::now();
+    way.del(pod);
+    times.dels.push_back(MillisecondsSince(start));
+    while (way.remover != 0 && CountThreads(way.remover) > threads &&
+           Clock::now() - start < kLongestRemoval)
+      std::this_thread::sleep_for(kLookTime);
+    times.removals.push_back(way.remover == 0 ? times.dels.back() : MillisecondsSince(start));
   }
 
   std::vector<Way> Ways() {
@@ -196,21 +240,23 @@ class Bench {
                   BareAdd(node_, pod, vif::DecodeVif(node_.Vif(pod, true)));
                 },
             .del = [this](const TestPod& pod) { BareDel(node_, pod); },
-            .is_cheap = true};
+            .is_cheap = true,
+            .remover = ::getpid()};
   }
-  Way ByCalls(const char* name, const Options& options, bool is_cheap) {
+  Way ByCalls(const char* name, const Options& options, pid_t agent) {
     return {.name = name,
             .add = [=, this](const TestPod& pod) { Succeed(node_.Run("ADD", pod, options)); },
             .del = [=, this](const TestPod& pod) { Succeed(node_.Run("DEL", pod, options)); },
-            .is_cheap = is_cheap};
+            .is_cheap = agent != 0,
+            .remover = agent};
   }
-  Way ByAgent() { return ByCalls("kuryr-cni and agent", {}, true); }
+  Way ByAgent() { return ByCalls("kuryr-cni and agent", {}, node_.agent_->id()); }
   Way Alone() {
     return ByCalls("kuryr-cni alone",
                    {{"stdin", R"({"cniVersion":"0.3.1","kuryr_conf":")" +
                                   (node_.work_ / "alone.conf").string() +
                                   R"(","name":"kuryr","type":"kuryr-cni"})"}},
-                   false);
+                   0);
   }
   /// Another project's plugin, found as a runtime finds it.
   Way Peer(const Json& config) {
@@ -282,7 +328,11 @@ int main(int argc, char** argv) {
   kuryr::test::Bench bench(peers);
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   std::istringstream numbers(argc > 1 ? argv[1] : "500");
-  for (std::string pods; std::getline(numbers, pods, ',');)
-    results.push_back(bench.Run(std::atoi(pods.c_str()), argc > 2 ? std::atoi(argv[2]) : 100));
+  std::istringstream all_rounds(argc > 2 ? argv[2] : "100");
+  std::string rounds;
+  for (std::string pods; std::getline(numbers, pods, ',');) {
+    std::getline(all_rounds, rounds, ',');
+    results.push_back(bench.Run(std::atoi(pods.c_str()), std::atoi(rounds.c_str())));
+  }
   if (argc > 3) std::ofstream(argv[3]) << results.dump(2) << "\n";
 }

@@ -47,6 +47,11 @@ struct ProcessUsage {
   }
 };
 
+inline long CountThreads(pid_t pid) {
+  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task");
+  return std::distance(begin(threads), end(threads));
+}
+
 /// Resets the peak to the present resident size (proc(5), clear_refs).
 inline void ForgetPeak(pid_t pid) {
   std::ofstream("/proc/" + std::to_string(pid) + "/clear_refs") << "5";

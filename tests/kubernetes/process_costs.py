@@ -47,11 +47,17 @@ def _bytes(pid):
     return int(values["rchar"]), int(values["wchar"])
 
 
+def of_a_pod(costs, count):
+    """{name: {figure: value}} of one of `count` pods, for JSON."""
+    return {name: {"cpu_ms": 1000 * cpu / count, "read_kib": read / 1024 / count, "written_kib": written / 1024 / count}
+            for name, (cpu, read, written) in costs.items()}
+
+
 def table(coming, going, count):
     """What costs of `count` pods are for each, as lines for a reader."""
     lines = [f"{'of a pod':24} {'comes: ms CPU':>14} {'KiB read':>9} {'written':>8} {'goes: ms CPU':>13} {'KiB read':>9} {'written':>8}"]
-    for name, (cpu, read, written) in coming.items():
-        end = going[name]
-        lines.append(f"{name:24} {1000 * cpu / count:14.1f} {read / 1024 / count:9.1f} {written / 1024 / count:8.1f} "
-                     f"{1000 * end[0] / count:13.1f} {end[1] / 1024 / count:9.1f} {end[2] / 1024 / count:8.1f}")
+    ends = of_a_pod(going, count)
+    for name, begin in of_a_pod(coming, count).items():
+        lines.append(f"{name:24} {begin['cpu_ms']:14.1f} {begin['read_kib']:9.1f} {begin['written_kib']:8.1f} "
+                     f"{ends[name]['cpu_ms']:13.1f} {ends[name]['read_kib']:9.1f} {ends[name]['written_kib']:8.1f}")
     return "\n".join(lines)

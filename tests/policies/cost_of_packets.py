@@ -133,8 +133,8 @@ def swallow(server):
 
 
 def measure(facts, cluster, counts, rounds):
-    """Prints a table. cluster: LocalCluster; counts: of policies, growing."""
-    costs = Costs(cluster)
+    """Prints a table, and gives its rows. cluster: LocalCluster; counts: of policies, growing."""
+    costs, rows = Costs(cluster), []
     print("policies  ADD free  policed  ratio | round trip free  policed  ratio | TCP free  policed  ratio | in effect after: p50, most")
     for count in counts:
         with facts.fact(f"costs with {count} policies"):
@@ -147,3 +147,7 @@ def measure(facts, cluster, counts, rounds):
             print(f"{count:8} {add:6.1f} ms {policed_add:5.1f} ms {policed_add / add:6.2f} | {trip:12.3f} ms {policed_trip:6.3f} ms "
                   f"{policed_trip / trip:6.2f} | {rate:6.1f} MB/s {policed_rate:5.1f} MB/s {policed_rate / rate:5.2f} | "
                   f"{statistics.median(effects):.1f} ms, {effects[-1]:.1f} ms", flush=True)
+            rows.append({"policies": count, "add_free_ms": add, "add_ms": policed_add, "trip_free_ms": trip, "trip_ms": policed_trip,
+                         "tcp_free_mb": rate, "tcp_mb": policed_rate, "effect_p50_ms": statistics.median(effects),
+                         "effect_most_ms": effects[-1]})
+    return rows

@@ -89,12 +89,12 @@ class Watch:
 
 
 def measure(facts, cluster, nodes):
-    """Prints a table. cluster: LocalCluster; nodes: how many, growing."""
+    """Prints a table, and gives its rows. cluster: LocalCluster; nodes: how many, growing."""
     cluster.ask("POST", "/api/v1/namespaces", {"metadata": {"name": ISOLATED}})
     cluster.ask("POST", PATH.format(ISOLATED), {"metadata": {"name": "all"}, "spec": {"podSelector": {}, "ingress": [
         {"from": [{"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "app-1"}}}]}]}})
     cluster.run_pod(ISOLATED, {"name": "pod"}, [{"name": "main", "image": "pause"}])
-    watch, made = Watch(cluster), 0
+    watch, made, rows = Watch(cluster), 0, []
     print("nodes   pods | agent: MiB, most  CPU, list  a change | API server: CPU, list  a change | bytes a change")
     for count in nodes:
         with facts.fact(f"costs of a cluster of {count} nodes"):
@@ -111,6 +111,10 @@ def measure(facts, cluster, nodes):
             print(f"{count:5} {pods:6} | {memory:8.1f} {most:8.1f} {listed['agent']:8.2f} s {1e6 * change['agent']:8.0f} us | "
                   f"{listed['api']:14.2f} s {1e6 * change['api']:8.0f} us | "
                   f"{change['bytes']:14.0f}", flush=True)
+            rows.append({"nodes": count, "pods": pods, "mib": memory, "most_mib": most, "list_s": listed["agent"],
+                         "change_ms": 1e3 * change["agent"], "api_list_s": listed["api"], "api_change_ms": 1e3 * change["api"],
+                         "change_bytes": change["bytes"]})
+    return rows
 
 
 def resident(agent):

@@ -14,7 +14,7 @@ MIB = {"Mi": 1, "Gi": 1024}
 # 150,000 pods; a server of OVN needs twice its size to write its file. The figures of OVN are of 300 nodes.
 MEASURED = (
     ("docs/performance.md", r"500 calls at once need (\d+) MiB", ("kuryr-daemon",), 2),
-    ("docs/performance.md", r"155 to (\d+) MiB for the 10,000 pods", ("kuryr-controller",), 15),
+    ("tests/bench/README.md", r"155 to (\d+) MiB for the 10,000 pods", ("kuryr-controller",), 15),
     ("docs/device-plugins.md", r"memory \(VmRSS\) \| ([\d.]+) MiB", ("kuryr-devices",), 2),
     ("docs/ovn-scale.md", r"\| (\d+), \d+, \d+, \d+ (?=\|)", ("sb", "nb"), 2),
     ("docs/ovn-scale.md", r"\| \d+, (\d+), \d+, \d+ (?=\|)", ("northd",), 2),

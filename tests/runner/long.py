@@ -25,7 +25,7 @@ LANES = {
     "site": "the documentation's site, looked at in Chromium: widths, contrast, search, keys",
     "release": "the folder of a release, made and tried: amd64, and arm64 by qemu",
     "reproducible": "two releases, made in different folders, are the same bytes",
-    "bench": "tests/bench/run: read its ratios",
+    "bench": "tests/bench/run and tests/bench/report: read their ratios",
 }
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
         "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1",
@@ -165,5 +165,6 @@ def reproducible():
 
 
 def bench():
-    # Alone: it is measured.
-    return [Task("bench", "bench", ("tests/bench/run",), (), 99, 1800)]
+    # Alone: they are measured.
+    return [Task("bench", "bench", ("tests/bench/run",), (), (), 99, 1800),
+            Task("report", "bench", ("tests/bench/report", "--out", "build/run/figures.json"), (), ("bench",), 99, 1200)]

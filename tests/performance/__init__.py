@@ -1,0 +1,1 @@
+"""docs/performance.md as one run: tests/bench/report measures it, tests/bench/page draws it."""
