@@ -15,7 +15,8 @@ LANES = {
                "part; clusters of IPv4 alone and of IPv6 alone",
     "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; all tests of NetworkPolicies; clusters of IPv4 alone and of "
                    "IPv6 alone, also by OVN's manifests; the rows of 300 nodes; OVN 23.03 to 25.03 to 26.03 under pods",
-    "debians": "Debian 13: unit tests, all of OVN and of the runtimes, Debian packages, Neutron 26; sid: demo, programs, OVN, runtimes",
+    "debians": "Debian 13: unit tests, all of OVN and of the runtimes, the quick starts with Kubernetes, Debian packages, Neutron 26; "
+               "sid: demo, programs, OVN, runtimes",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "kernel": "all tests of nodes on the kernel of lane kernel",
     "upgrade": "kuryr-cni from the last release to this tree and back, under pods of two nodes: pools, and OVN",
@@ -101,7 +102,10 @@ def on_trixie():
               for name in ("run", "services", "networks", "neighbours")}
     suites["ovn policies"] = ("tests/policies/run", "--backend", "ovn", "--logs", "build/run/trixie-policies")
     suites["runtimes"] = ("tests/runtimes/run",)
-    # The root has not got its packages.
+    # The root has not got the packages of these.
+    for name in ("kubelet", "ovn"):
+        suites[f"quick start {name}"] = ("bash", "-c", 'tests/packages kubernetes test ovn && "$@"', "bash", f"tests/kubernetes/{name}",
+                                         "--logs", f"build/run/trixie-quick-start-{name}")
     suites["neutron"] = ("bash", "-c", 'tests/packages neutron && "$@"', "bash", "tests/neutron/run", "--logs", "build/run/trixie-neutron")
     # Its objects are those of the programs.
     unit = ("tests/packages test && cmake --preset release -D BUILD_TESTING=ON -D KURYR_TEST_LABELS=unit && "
