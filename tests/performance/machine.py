@@ -34,7 +34,7 @@ def memory_mib():
 def machine():
     programs, _ = find_programs()
     return {"processors": os.cpu_count(), "memory_mib": memory_mib(), "debian": Path("/etc/debian_version").read_text().strip(),
-            "kernel": os.uname().release, "open_vswitch": version_of("ovs-vswitchd", "--version"),
+            "kernel": os.uname().release.partition("-")[0], "open_vswitch": version_of("ovs-vswitchd", "--version"),
             "datapath": "kernel" if KERNEL_DATAPATH else "userspace",
             "kubernetes": version_of(f"{programs}/kube-apiserver", "--version"), "ovn": version_of("ovn-northd", "--version"),
             "bridge_plugin": said_by("dpkg-query", "-W", "-f", "${Version}", "containernetworking-plugins")}
