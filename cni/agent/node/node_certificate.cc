@@ -94,11 +94,14 @@ bool NodeCertificate::IsGood(const std::string& chassis) const {
   std::map<std::string, std::string> files = files_.Read();
   const certificates::Identity identity = {.key = files[certificates::kKeyFile],
                                            .certificate = files[certificates::kCertificateFile]};
-  if (identity.certificate.empty()) return false;
-  const auto facts = certificates::ReadCertificate(identity.certificate);
-  const auto authority = ReadFile(config_.chassis.node_authority, FileOwner::kAnybody);
-  return facts.name == chassis && facts.RenewalAt() > std::chrono::system_clock::now() &&
-         (!authority || certificates::IsIssuedBy(identity, *authority));
+  try {
+    const auto facts = certificates::ReadCertificate(identity.certificate);
+    const auto authority = ReadFile(config_.chassis.node_authority, FileOwner::kAnybody);
+    return facts.name == chassis && facts.RenewalAt() > std::chrono::system_clock::now() &&
+           (!authority || certificates::IsIssuedBy(identity, *authority));
+  } catch (const certificates::CertificateError&) {
+    return false;  // none yet, or a file that was cut off
+  }
 }
 
 void NodeCertificate::Renew(const std::string& chassis) {
