@@ -26,7 +26,7 @@ struct Resource {
   [[nodiscard]] std::string Root() const;
 };
 
-/// pods, events, nodes, namespaces.
+/// Those that Kubernetes has and kuryr watches or writes.
 [[nodiscard]] std::vector<Resource> BuiltInResources();
 /// openstack.org/v1 kuryrports.
 [[nodiscard]] Resource KuryrPorts();

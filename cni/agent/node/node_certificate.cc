@@ -25,6 +25,13 @@ constexpr std::chrono::seconds kSwitchTime{5};
 /// How soon a change of chassis or authority is seen.
 constexpr std::chrono::seconds kPause = std::chrono::hours(1);
 constexpr std::chrono::seconds kSigningTime{60};
+/// kube-controller-manager removes an answered request after an hour.
+constexpr std::chrono::seconds kRequestLife = std::chrono::minutes(50);
+
+class Refused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// The name by which ovn-controller knows the node.
 std::string ChassisOf(const NodeContext& node) {
@@ -52,8 +59,7 @@ std::string AnswerIn(const json& request) {
   for (const json& condition : MemberAt(status, "conditions")) {
     const std::string type = StringAt(condition, "type");
     if (type == "Denied" || type == "Failed")
-      throw std::runtime_error("kuryr-controller refuses: " +
-                               Printable(StringAt(condition, "message"), 300));
+      throw Refused("kuryr-controller refuses: " + Printable(StringAt(condition, "message"), 300));
   }
   return DecodeBase64(StringAt(status, "certificate")).value_or("");
 }
@@ -105,30 +111,46 @@ bool NodeCertificate::IsGood(const std::string& chassis) const {
 }
 
 void NodeCertificate::Renew(const std::string& chassis) {
-  const certificates::KeyRequest wanted = certificates::MakeRequest(chassis);
-  const json made = client_.Post(kRequests, RequestFor(config_.node_name, wanted.request));
-  const json& metadata = MemberAt(made, "metadata");
-  const std::string certificate =
-      Await(StringAt(metadata, "name"), StringAt(metadata, "resourceVersion"));
+  if (!pending_ || pending_->chassis != chassis ||
+      pending_->until < std::chrono::system_clock::now())
+    pending_ = Ask(chassis);
+  const std::string certificate = Await(pending_->name);
   files_.Write(
-      {{certificates::kKeyFile, wanted.key}, {certificates::kCertificateFile, certificate}});
+      {{certificates::kKeyFile, pending_->key}, {certificates::kCertificateFile, certificate}});
+  pending_.reset();
   Log(LogLevel::kInfo, "has a new key for OVN's southbound database", {{"chassis", chassis}});
 }
 
-std::string NodeCertificate::Await(const std::string& name, const std::string& version) {
+NodeCertificate::Pending NodeCertificate::Ask(const std::string& chassis) {
+  const certificates::KeyRequest wanted = certificates::MakeRequest(chassis);
+  const json made = client_.Post(kRequests, RequestFor(config_.node_name, wanted.request));
+  return {.chassis = chassis,
+          .key = wanted.key,
+          .name = StringAt(MemberAt(made, "metadata"), "name"),
+          .until = std::chrono::system_clock::now() + kRequestLife};
+}
+
+std::string NodeCertificate::Await(const std::string& name) {
   std::string certificate;
   std::string lines;
-  client_.Stream(std::string(kRequests) + "?watch=true&fieldSelector=metadata.name%3D" + name +
-                     "&resourceVersion=" + version,
-                 {.lifetime = kSigningTime, .silence = kSigningTime}, [&](std::string_view bytes) {
-                   lines += bytes;
-                   for (size_t end; certificate.empty(); lines.erase(0, end + 1)) {
-                     end = lines.find('\n');
-                     if (end == std::string::npos) return true;
-                     certificate = AnswerIn(MemberAt(ParseJson(lines.substr(0, end)), "object"));
-                   }
-                   return false;
-                 });
+  const auto look = [&](std::string_view bytes) {
+    lines += bytes;
+    for (size_t end; certificate.empty(); lines.erase(0, end + 1)) {
+      end = lines.find('\n');
+      if (end == std::string::npos) return true;
+      certificate = AnswerIn(MemberAt(ParseJson(lines.substr(0, end)), "object"));
+    }
+    return false;
+  };
+  // Version 0: the request as it is comes first.
+  const std::string watch = "?watch=true&resourceVersion=0&fieldSelector=metadata.name%3D";
+  try {
+    client_.Stream(kRequests + watch + name, {.lifetime = kSigningTime, .silence = kSigningTime},
+                   look);
+  } catch (const Refused&) {
+    pending_.reset();
+    throw;
+  }
   if (certificate.empty())
     throw std::runtime_error("no kuryr-controller has answered CertificateSigningRequest " + name);
   return certificate;
