@@ -16,6 +16,7 @@ class ApiError : public std::runtime_error {
   static constexpr int kNotFound = 404;
   static constexpr int kConflict = 409;
   static constexpr int kGone = 410;  ///< the version asked for is no longer there
+  static constexpr int kTooManyRequests = 429;
 
   ApiError(int code, std::string reason, const std::string& message,
            std::optional<std::chrono::seconds> retry_after = std::nullopt)
@@ -29,6 +30,12 @@ class ApiError : public std::runtime_error {
   [[nodiscard]] std::optional<std::chrono::seconds> retry_after() const noexcept {  ///< Retry-After
     return retry_after_;
   }
+  /// Whether the server refused the client or its rate, and not what was asked for.
+  [[nodiscard]] bool IsOfClient() const noexcept {
+    return code_ == kUnauthorized || code_ == kForbidden || code_ == kTooManyRequests;
+  }
+  /// Whether ApiClient refused the answer for its size.
+  [[nodiscard]] bool IsTooLarge() const noexcept { return reason_ == "AnswerTooLarge"; }
 
  private:
   int code_;

@@ -40,7 +40,7 @@ ListPage Page(ApiClient& client, const std::string& path, unsigned& size) {
     try {
       return ListPage(client.GetText(WithQuery(path, "limit=" + std::to_string(size))));
     } catch (const ApiError& e) {
-      if (e.reason() != "AnswerTooLarge" || size == 1) throw;
+      if (!e.IsTooLarge() || size == 1) throw;
       size = size > kSmaller ? size / kSmaller : 1;
     }
   }

@@ -69,6 +69,14 @@ WatchEvent MakeListed(nlohmann::json item, const ItemType& type) {
   return MakeEvent(EventType::kAdded, std::move(item));
 }
 
+ApiError ErrorOf(const WatchEvent& event) {
+  const json& status = *event.object;
+  const auto code = status.find("code");
+  return {code != status.end() && code->is_number_integer() ? code->get<int>() : 0,
+          StringAt(status, "reason"),
+          "API server ended the watch: " + Printable(StringAt(status, "message"), 300)};
+}
+
 void LineSplitter::Feed(std::string_view bytes, const LineSink& sink) {
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "watcher/api_error.h"
+
 namespace kuryr::watcher {
 
 /// meta/v1 WatchEvent types; any other type is kUnknown.
@@ -39,6 +41,9 @@ struct ItemType {
   std::string kind;         ///< "Pod"
   std::string api_version;  ///< "v1"
 };
+
+/// What an ERROR event says.
+[[nodiscard]] ApiError ErrorOf(const WatchEvent& event);
 
 /// The ADDED event of an item of a list. Throws ParseError if the item is no object.
 [[nodiscard]] WatchEvent ParseListItem(std::string_view item, const ItemType& type);

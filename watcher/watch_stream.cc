@@ -18,50 +18,17 @@ namespace {
 
 using std::chrono::seconds;
 
-/// The page sizes of lists. The smaller ones are for objects so large that ApiClient refuses a
-/// bigger page.
-constexpr std::array<unsigned, 4> kPageSizes = {500, 50, 5, 1};
 /// The time that a server may take beyond the requested timeoutSeconds.
 constexpr seconds kGrace{10};
 
-/// The name in an item that no parser accepts.
-std::string NameIn(std::string_view item, std::string_view key) {
-  const std::string_view quoted = FindJsonText(item, {"metadata", key}).value_or("");
-  return quoted.size() < 2 ? "" : std::string(quoted.substr(1, quoted.size() - 2));
-}
-
-[[noreturn]] void ThrowStatus(const nlohmann::json& status) {
-  const auto code = status.find("code");
-  throw ApiError(code != status.end() && code->is_number_integer() ? code->get<int>() : 0,
-                 StringAt(status, "reason"),
-                 "API server ended the watch: " + Printable(StringAt(status, "message"), 300));
-}
-
-bool IsTooLarge(const ApiError& error) { return error.reason() == "AnswerTooLarge"; }
-
-/// Whether the server refused the client or its rate, and not the version.
-bool IsOfUs(const ApiError& error) {
-  constexpr int kTooManyRequests = 429;
-  return error.code() == ApiError::kUnauthorized || error.code() == ApiError::kForbidden ||
-         error.code() == kTooManyRequests;
-}
-
 /// timeoutSeconds of a watch that catches up: the first bookmark comes 2 s before that end.
 constexpr seconds kCatchUp{3};
-/// The most objects after the first one that come in one answer.
-constexpr uint64_t kFewMore = 5000;
-
 /// No API server sends so long a line for any object.
 constexpr size_t kEndlessLine = size_t{64} << 20;
 /// The most lines of one watch that are no events.
 constexpr unsigned kMostStrange = 100;
-/// The most skipped lines and items of one watch or list that are logged.
+/// The most skipped lines of one watch that are logged.
 constexpr unsigned kMostTold = 10;
-
-std::string LimitOf(unsigned page_size) { return "limit=" + std::to_string(page_size); }
-
-/// To find one object that is selected, a server may look at all.
-bool HasSelector(const std::string& path) { return path.find('?') != std::string::npos; }
 
 /// Compares two versions that are numbers, as a kube-apiserver's are. False for other versions.
 bool IsAtLeast(const std::string& version, const std::string& other) {
@@ -84,7 +51,7 @@ bool MayListAnew(const ApiError& error, unsigned failed_lists) {
   constexpr int kInternal = 500;
   constexpr int kTimeout = 504;
   if (error.code() == kInternal || error.code() == kTimeout) return failed_lists >= kBusyLists;
-  return error.code() == ApiError::kGone || error.code() == kBadRequest || IsTooLarge(error);
+  return error.code() == ApiError::kGone || error.code() == kBadRequest || error.IsTooLarge();
 }
 
 }  // namespace
@@ -99,7 +66,8 @@ WatchStream::WatchStream(std::string path, WatchMode mode, WatchOptions options,
       handler_(tools.handler),
       metrics_(tools.metrics),
       set_([this](const WatchEvent& event) { Deliver(event); }),
-      version_(options_.fresh ? "" : kAtHand),
+      reader_(path_, BookmarksTwice() + kGrace, {client_, parser_, set_, metrics_}),
+      version_(options_.fresh ? "" : SetReader::kAtHand),
       list_is_due_(mode_ != WatchMode::kPresentState),
       has_beginning_(mode_ != WatchMode::kPresentState || options_.begin),
       random_(std::random_device{}()) {
@@ -130,7 +98,7 @@ void WatchStream::TakeAbsence() {
     Log(LogLevel::kInfo, "the API server has no such resource", {{"path", path_}});
   set_.BeginList();
   set_.EndList();
-  version_ = options_.fresh ? "" : kAtHand;
+  version_ = options_.fresh ? "" : SetReader::kAtHand;
   list_is_due_ = true;
   if (options_.on_listed) options_.on_listed();
 }
@@ -147,7 +115,7 @@ bool WatchStream::TakeForbidden(const std::exception& refusal) {
 /// Where the path may be watched and not listed, its watch goes on without a version.
 void WatchStream::ReadAnew() {
   try {
-    ListPresent();
+    version_ = reader_.Present();
     EndList();
   } catch (const ApiError& e) {
     if (e.code() != ApiError::kForbidden) throw;
@@ -166,7 +134,7 @@ void WatchStream::ListAndWatch() {
         mode_ == WatchMode::kPresentState || WatchMetrics::Clock::now() - start > BookmarksTwice();
     if (has_beginning_ && !took_something_ && is_silent) ListLater();
   } catch (const ApiError& e) {
-    if (!IsOfUs(e)) list_is_due_ = true;
+    if (!e.IsOfClient()) list_is_due_ = true;
     if (e.code() == ApiError::kGone) ++expired_;
     throw;
   }
@@ -192,13 +160,12 @@ void WatchStream::ReachPresent() {
 /// some servers' watches learn versions only from their own events.
 bool WatchStream::ReachBySteps() {
   try {
-    const unsigned first_size = HasSelector(path_) ? kPageSizes.front() : 1;
-    const ListPage first(client_.GetText(WithQuery(path_, LimitOf(first_size))));
+    const ListPage first = reader_.First();
     const std::string& barrier = first.version();
     if (IsAtLeast(version_, barrier)) return true;
-    if (IsFew(first)) {
+    if (SetReader::IsFew(first)) {
       list_is_due_ = true;
-      ListFew(first);
+      version_ = reader_.Few(first);
       EndList();
       return true;
     }
@@ -209,7 +176,7 @@ bool WatchStream::ReachBySteps() {
     Watch(kCatchUp);
     return IsAtLeast(version_, barrier);
   } catch (const ApiError& e) {
-    if (e.code() != ApiError::kGone && !IsTooLarge(e)) throw;
+    if (e.code() != ApiError::kGone && !e.IsTooLarge()) throw;
     return false;
   }
 }
@@ -217,18 +184,15 @@ bool WatchStream::ReachBySteps() {
 void WatchStream::List() {
   if (mode_ == WatchMode::kPresentState) return ReadAnew();
   try {
-    if (falls_back_ || version_.empty()) {
-      ListPresent();
-    } else {
-      ListFrom(version_, kPageSizes.front());
-    }
+    const bool is_present = falls_back_ || version_.empty();
+    version_ = is_present ? reader_.Present() : reader_.AtLeast(version_);
   } catch (const ApiError& e) {
     if (falls_back_ || !MayListAnew(e, ++failed_lists_)) throw;
     falls_back_ = true;
     // For an answer that is too large, pages cost the server no more. Other failures may hit all
     // nodes at one time.
-    if (!IsTooLarge(e)) throw;
-    ListPages();
+    if (!e.IsTooLarge()) throw;
+    version_ = reader_.Pages();
   }
   EndList();
 }
@@ -243,90 +207,6 @@ void WatchStream::EndList() {
     Log(LogLevel::kInfo, "the API server has the resource now", {{"path", path_}});
   metrics_.Update([](WatchMetrics& metrics) { ++metrics.lists; });
   if (options_.on_listed && !client_.stopped()) options_.on_listed();
-}
-
-bool WatchStream::IsFew(const ListPage& first) {
-  return first.remaining().value_or(UINT64_MAX) <= kFewMore;
-}
-
-/// Takes a set that is small, of which `first` is a page. Kubernetes 1.31 and later have a list of
-/// the present state in the cache if it has no limit, and read pages from etcd.
-void WatchStream::ListFew(const ListPage& first) {
-  if (!first.continue_token().empty()) return ListFrom("", 0);
-  skipped_ = 0;
-  set_.BeginList();
-  TakePages(first, LimitOf(kPageSizes.front()));
-}
-
-void WatchStream::ListPresent() {
-  if (HasSelector(path_)) return ListPages();
-  const ListPage first(client_.GetText(WithQuery(path_, LimitOf(1))));
-  if (!IsFew(first)) return ListPages();
-  try {
-    ListFew(first);
-  } catch (const ApiError& e) {
-    if (!IsTooLarge(e)) throw;
-    ListPages();
-  }
-}
-
-void WatchStream::ListPages() {
-  for (const unsigned page_size : kPageSizes) {
-    try {
-      return ListFrom("", page_size);
-    } catch (const ApiError& e) {
-      if (!IsTooLarge(e) || page_size == kPageSizes.back()) throw;
-    }
-  }
-}
-
-/// Lists from a version: kAtHand gets the server's cached state, another version a state at least
-/// that new, and none the present state (Kubernetes API concepts, resource versions). With a limit,
-/// another version would mean exactly that version, which etcd may still have when no watch can
-/// begin there any more. A `page_size` of 0 is no limit.
-void WatchStream::ListFrom(const std::string& version, unsigned page_size) {
-  const std::string limit = LimitOf(page_size == 0 ? kPageSizes.front() : page_size);
-  std::string path = path_;
-  if (page_size != 0 && (version.empty() || version == kAtHand)) path = WithQuery(path, limit);
-  if (!version.empty()) path = WithQuery(path, "resourceVersion=" + Escaped(version));
-  skipped_ = 0;
-  set_.BeginList();
-  TakePages(ListPage(client_.GetText(path)), limit);
-}
-
-/// Takes all pages from `first` on.
-void WatchStream::TakePages(const ListPage& first, const std::string& limit) {
-  TakePage(first);
-  std::string next = first.continue_token();
-  while (!next.empty() && !client_.stopped()) {
-    const ListPage page(client_.GetText(WithQuery(path_, limit + "&continue=" + Escaped(next))));
-    TakePage(page);
-    next = page.continue_token();
-  }
-  if (!client_.stopped()) set_.EndList();
-}
-
-void WatchStream::TakePage(const ListPage& page) {
-  page.ForEachItem([&](std::string_view item) { TakeItem(item, page.item_type()); });
-  version_ = page.version();
-}
-
-void WatchStream::TakeItem(std::string_view item, const ItemType& type) {
-  if (client_.stopped()) return;
-  try {
-    set_.Take(parser_.ParseItem(item, type));
-  } catch (const ParseError& e) {
-    const std::string name_space = NameIn(item, "namespace");
-    const std::string name = NameIn(item, "name");
-    set_.Keep(name_space, name);
-    metrics_.Update([](WatchMetrics& metrics) { ++metrics.bad_lines; });
-    if (skipped_++ < kMostTold) {
-      Log(LogLevel::kWarning, "list item skipped",
-          {{"path", path_},
-           {"object", Printable(name_space + "/" + name, 300)},
-           {"error", e.what()}});
-    }
-  }
 }
 
 seconds WatchStream::Timeout() {
@@ -402,7 +282,7 @@ void WatchStream::TakeLine(std::string_view line) {
     metrics.last_event = arrived;
     if (event.type != EventType::kError) metrics.failing_since.reset();
   });
-  if (event.type == EventType::kError) ThrowStatus(*event.object);
+  if (event.type == EventType::kError) throw ErrorOf(event);
   if (!event.resource_version.empty()) version_ = event.resource_version;
   took_something_ = true;
   expired_ = 0;

@@ -13,8 +13,8 @@
 #include "watcher/api_client.h"
 #include "watcher/dispatcher.h"
 #include "watcher/event_parser.h"
-#include "watcher/list_pages.h"
 #include "watcher/object_set.h"
+#include "watcher/set_reader.h"
 #include "watcher/watch_metrics.h"
 
 namespace kuryr::watcher {
@@ -103,14 +103,6 @@ class WatchStream {
   void ListLater();
   void List();
   void EndList();
-  [[nodiscard]] static bool IsFew(const ListPage& first);
-  void ListFew(const ListPage& first);
-  void ListPresent();
-  void ListPages();
-  void ListFrom(const std::string& version, unsigned page_size);
-  void TakePages(const ListPage& first, const std::string& limit);
-  void TakePage(const ListPage& page);
-  void TakeItem(std::string_view item, const ItemType& type);
   void Watch(std::chrono::seconds timeout);
   [[nodiscard]] bool GoesOn() const;
   [[nodiscard]] bool TakeBytes(std::string_view bytes, LineSplitter& lines);
@@ -121,9 +113,6 @@ class WatchStream {
   /// The API server sends a set's watch a bookmark a minute.
   [[nodiscard]] std::chrono::seconds BookmarksTwice() const { return 2 * read_timeout_; }
 
-  /// The resourceVersion that asks for the server's cached state.
-  static constexpr const char* kAtHand = "0";
-
   const std::string path_;
   const WatchMode mode_;
   const WatchOptions options_;
@@ -133,6 +122,7 @@ class WatchStream {
   SharedMetrics& metrics_;
   EventParser parser_;
   ObjectSet set_;
+  SetReader reader_;
   std::string version_;  ///< the newest heard of; empty: the present state
   bool list_is_due_;     ///< no watch can continue from version_
   bool has_beginning_;   ///< watches begin at version_, and set_ knows the objects
@@ -143,7 +133,7 @@ class WatchStream {
   bool took_something_ = false;
   bool told_all_ = false;  ///< the newest line is a bookmark
   std::string barrier_;    ///< the version at which the watch may end; empty: it goes on
-  unsigned skipped_ = 0;   ///< lines or items, in this watch or list
+  unsigned skipped_ = 0;   ///< lines of this watch
   unsigned strange_ = 0;   ///< lines of this watch that are no events
   unsigned expired_ = 0;   ///< watches in a row that ended with kGone and no event
   std::minstd_rand random_;

@@ -155,6 +155,9 @@ Answer Api::Handle(const RequestInfo& info, const HttpRequest& request) {
 WatchRequest Api::ParseWatch(const RequestInfo& info, const HttpRequest& request) const {
   auto from = ParseResourceVersion(request.Query("resourceVersion"));
   if (from == 0) from.reset();
+  if (!streams_lists_ && !request.Query("resourceVersionMatch").empty())
+    throw Invalid(*info.resource, "", "resourceVersionMatch", "FieldValueForbidden",
+                  "Forbidden: resourceVersionMatch is forbidden for watch");
   const WatchRequest defaults{.selector = Selector(*info.resource, "", "")};
   return {.resource = info.resource,
           .ns = info.ns,
@@ -162,6 +165,7 @@ WatchRequest Api::ParseWatch(const RequestInfo& info, const HttpRequest& request
                                request.Query("labelSelector")),
           .from = from,
           .bookmarks = IsTrue(request.Query("allowWatchBookmarks")),
+          .streams_list = IsTrue(request.Query("sendInitialEvents")),
           .timeout_seconds =
               static_cast<int>(ParseNumber(request, "timeoutSeconds", defaults.timeout_seconds))};
 }

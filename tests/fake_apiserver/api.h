@@ -25,8 +25,12 @@ namespace kuryr::fake {
 class Api {
  public:
   Api(const std::vector<Resource>& resources, ObjectStore& store, Registry& registry,
-      const Pace& pace)
-      : resources_(resources), store_(store), registry_(registry), pace_(pace) {}
+      const Pace& pace, bool streams_lists)
+      : resources_(resources),
+        store_(store),
+        registry_(registry),
+        pace_(pace),
+        streams_lists_(streams_lists) {}
 
   /// Answers /version, /healthz, /livez, /readyz.
   [[nodiscard]] Answer HandlePath(const HttpRequest& request) const;
@@ -46,6 +50,7 @@ class Api {
   ObjectStore& store_;
   Registry& registry_;
   const Pace pace_;
+  const bool streams_lists_;
 };
 
 }  // namespace kuryr::fake

@@ -51,7 +51,7 @@ FakeApiServer::FakeApiServer(const Options& options)
       resources_(AllResources(options)),
       store_(options.first_resource_version, [this] { hub_.NotifyAll(); }),
       registry_(store_),
-      api_(resources_, store_, registry_, options.pace),
+      api_(resources_, store_, registry_, options.pace, options.streams_lists),
       auth_(options.users),
       server_(options.address, options.port, options.tls,
               [this](Connection& connection) { Serve(connection); }) {}

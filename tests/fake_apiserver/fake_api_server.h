@@ -28,6 +28,7 @@ struct Options {
   std::vector<Resource> custom_resources = {KuryrPorts()};
   uint64_t first_resource_version = 100;  // older ones count as compacted
   Pace pace;
+  bool streams_lists = false;  // WatchList, as Kubernetes 1.34 and later
 };
 
 /// The certificates that the build made with make-certs: "ca.crt", "other-ca.crt", "client.key",

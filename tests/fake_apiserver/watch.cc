@@ -10,7 +10,7 @@ namespace {
 
 /// The object of a bookmark: it has only a resourceVersion. Go also writes a pod's mandatory
 /// fields.
-std::string BookmarkObject(const Resource& resource, uint64_t version) {
+nlohmann::ordered_json BookmarkObject(const Resource& resource, uint64_t version) {
   nlohmann::ordered_json object = {{"kind", resource.kind},
                                    {"apiVersion", resource.ApiVersion()},
                                    {"metadata", {{"resourceVersion", std::to_string(version)}}}};
@@ -19,7 +19,7 @@ std::string BookmarkObject(const Resource& resource, uint64_t version) {
     if (resource.kind == "Pod") object["spec"]["containers"] = nullptr;
     if (resource.has_status) object["status"] = nlohmann::ordered_json::object();
   }
-  return object.dump();
+  return object;
 }
 
 }  // namespace
@@ -60,9 +60,18 @@ bool Watch::SendStart() {
   }
   const auto present = store_.List(request_.resource->QualifiedName(), request_.ns);
   version_ = present.version;
-  return std::all_of(present.objects.begin(), present.objects.end(), [&](const Object& object) {
-    return !request_.selector.Matches(*object) || stream_.SendEvent("ADDED", object->dump());
-  });
+  return std::all_of(present.objects.begin(), present.objects.end(),
+                     [&](const Object& object) {
+                       return !request_.selector.Matches(*object) ||
+                              stream_.SendEvent("ADDED", object->dump());
+                     }) &&
+         (!request_.streams_list || SendEndOfList());
+}
+
+bool Watch::SendEndOfList() {
+  auto object = BookmarkObject(*request_.resource, version_);
+  object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
+  return stream_.SendEvent("BOOKMARK", object.dump());
 }
 
 bool Watch::SendExpired(uint64_t oldest) {
@@ -109,7 +118,7 @@ bool Watch::SendDue() {
 
 bool Watch::SendBookmark() {
   if (!SendChanges()) return false;
-  return stream_.SendEvent("BOOKMARK", BookmarkObject(*request_.resource, version_));
+  return stream_.SendEvent("BOOKMARK", BookmarkObject(*request_.resource, version_).dump());
 }
 
 void Watch::PlanBookmark(Clock::time_point last) {

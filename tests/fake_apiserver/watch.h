@@ -30,6 +30,7 @@ struct WatchRequest {
   Selector selector;
   std::optional<uint64_t> from;  // none: the present state comes first, as ADDED
   bool bookmarks = false;
+  bool streams_list = false;  // a bookmark says that the present state has come
   int timeout_seconds = 1800;
 };
 
@@ -51,6 +52,7 @@ class Watch {
   [[nodiscard]] bool SendChange(const Change& change);
   [[nodiscard]] bool SendExpired(uint64_t oldest);
   [[nodiscard]] bool SendBookmark();
+  [[nodiscard]] bool SendEndOfList();
   /// Sends the bookmark, or the end, whose time has come.
   [[nodiscard]] bool SendDue();
   [[nodiscard]] bool Obey(const WatchCommand& command);
