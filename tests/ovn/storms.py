@@ -81,7 +81,8 @@ class Storms:
             begin = time.monotonic()
             while time.monotonic() < begin + STRETCH_SECONDS:
                 looks.append(self.look())
-                print(f"{ {kind: round(seconds, 2) for kind, seconds in looks[-1].items()} } {self.figures()}", flush=True)
+                seconds = {kind: round(each, 2) for kind, each in looks[-1].items()}
+                print(f"{seconds} {self.figures()}", flush=True)
             stormed += time.monotonic() - begin
             with self.held():
                 calm += [self.look() for _ in range(CALM_ROUNDS)]
