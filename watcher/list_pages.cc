@@ -1,5 +1,6 @@
 #include "watcher/list_pages.h"
 
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -7,7 +8,6 @@
 #include "base/json.h"
 #include "watcher/api_error.h"
 #include "watcher/json_text.h"
-#include "watcher/query.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -47,6 +47,24 @@ ListPage Page(ApiClient& client, const std::string& path, unsigned& size) {
 }
 
 }  // namespace
+
+std::string WithQuery(const std::string& path, const std::string& query) {
+  return path + (path.find('?') == std::string::npos ? "?" : "&") + query;
+}
+
+std::string Escaped(const std::string& text) {
+  static constexpr const char* kHex = "0123456789ABCDEF";
+  std::string escaped;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~') {
+      escaped += c;
+    } else {
+      escaped += {'%', kHex[byte >> 4], kHex[byte & 0xf]};
+    }
+  }
+  return escaped;
+}
 
 ListPage::ListPage(std::string body) : body_(std::move(body)) {
   items_ = FindJsonText(body_, {"items"}).value_or("");

@@ -11,6 +11,12 @@
 
 namespace kuryr::watcher {
 
+/// Adds one part, such as "limit=500", to the query of a request's path.
+[[nodiscard]] std::string WithQuery(const std::string& path, const std::string& query);
+
+/// Escapes a value in a query (RFC 3986); continue tokens are opaque.
+[[nodiscard]] std::string Escaped(const std::string& text);
+
 /// One page of a list of any kind (PodList) as the API server sent it. Its items stay text, so only
 /// one at a time is a document, and a bad item does not spoil the others.
 class ListPage {

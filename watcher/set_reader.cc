@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "watcher/api_error.h"
 #include "watcher/json_text.h"
-#include "watcher/query.h"
 
 namespace kuryr::watcher {
 namespace {

@@ -1,17 +1,14 @@
 #include "watcher/watch_stream.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/rollback.h"
 #include "watcher/api_error.h"
-#include "watcher/json_text.h"
-#include "watcher/query.h"
+#include "watcher/list_pages.h"
 
 namespace kuryr::watcher {
 namespace {

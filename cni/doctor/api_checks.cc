@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
-#include "watcher/query.h"
+#include "watcher/list_pages.h"
 
 namespace kuryr::cni::doctor {
 namespace {

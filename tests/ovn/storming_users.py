@@ -20,7 +20,7 @@ PODS = 5
 TIMEOUT = 30
 # Of ClusterRole edit, which is empty without a kube-controller-manager.
 EDIT = [{"apiGroups": [group], "resources": list(resources), "verbs": ["*"]} for group, resources in {
-    "": ("pods", "services"), "networking.k8s.io": ("networkpolicies",), "discovery.k8s.io": ("endpointslices",)}.items()]
+    "": ("pods", "services", "configmaps"), "networking.k8s.io": ("networkpolicies",), "discovery.k8s.io": ("endpointslices",)}.items()]
 
 
 def blocks(number):
@@ -31,6 +31,7 @@ def blocks(number):
 class StormingUser(Tenant):
     def __init__(self, name):
         super().__init__(name, has_more=True)
+        self.config_maps = f"/api/v1/namespaces/{name}/configmaps"
         self.policies = f"/apis/networking.k8s.io/v1/namespaces/{name}/networkpolicies"
         self.services = f"/api/v1/namespaces/{name}/services"
         self.networks, self.claims = (definitions.path(plural, name) for plural in (definitions.NETWORKS, definitions.CLAIMS))

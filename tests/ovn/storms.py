@@ -29,7 +29,7 @@ def until(condition, what, seconds):
 
 class Storms:
     """On a cluster: what the quiet user does is `acts`, {kind: act}, each of which returns when nodes have it; `forget(count)` removes
-    what they made in a look."""
+    what they made in a look. Beside them it writes a ConfigMap, which concerns the API server and etcd alone."""
 
     # What the quiet user made stays for so many looks: with more of it all takes longer, whoever storms.
     kept_looks = 10
@@ -55,7 +55,10 @@ class Storms:
         self.count += 1
         if self.count > self.kept_looks:
             self.forget(self.count - self.kept_looks)
-        return {kind: timed(act) for kind, act in self.acts().items()}
+        return {kind: timed(act) for kind, act in {"ConfigMap": self.config_map, **self.acts()}.items()}
+
+    def config_map(self):
+        self.quiet.insist("POST", self.quiet.config_maps, {"metadata": {"name": f"map-{self.count}"}})
 
     @contextlib.contextmanager
     def held(self):

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "watcher/api_error.h"
 #include "watcher/list_pages.h"
-#include "watcher/query.h"
 
 namespace kuryr::cni {
 namespace {
