@@ -119,7 +119,7 @@ Findings CheckConfigFiles(const std::vector<std::string>& names, const ConfigFil
   if (names.empty() && !std::filesystem::exists(kDefaultConfigFile)) {
     return {{kConf, Verdict::kUnknown,
              std::string("there is no ") + kDefaultConfigFile + ": all options have their defaults",
-             "if this node should have one, kuryr-cni install writes it"}};
+             "if this node should have one, kuryr-cni install --config-file FILE puts it there"}};
   }
   return {{kConf, Verdict::kGood, "can be read, and contains no unknown option", ""}};
 }
