@@ -77,7 +77,8 @@ std::vector<std::string> NamesIn(const CLI::App& app, bool is_option) {
 std::string Unexpected(const CLI::App& app, const std::string& word) {
   const auto commands = app.get_subcommands();
   const bool is_option = word.starts_with("-");
-  const bool is_known_kind = is_option || commands.empty();
+  // A single letter is near any other one.
+  const bool is_known_kind = is_option ? word.size() > 2 : commands.empty();
   const std::string nearest = is_known_kind ? NearestName(word, NamesIn(app, is_option)) : "";
   return (commands.empty() ? "there is no " : commands.front()->get_name() + " takes no ") +
          (is_option          ? "option "

@@ -103,6 +103,9 @@ TEST_F(CommandLineTest, SuggestsWhatMayHaveBeenMeant) {
               HasSubstr("status takes no option --jsn; did you mean --json?"));
   EXPECT_THAT(Parse({"help", "--json"})->text, Not(HasSubstr("did you mean")));
   EXPECT_THAT(Parse({"quite-another"})->text, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(Parse({"-x"})->text, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(Parse({"status", "-x"})->text,
+              AllOf(HasSubstr("status takes no option -x"), Not(HasSubstr("did you mean"))));
 }
 
 TEST_F(CommandLineTest, HelpAndVersionAreCommandsToo) {
