@@ -91,7 +91,7 @@ void RequireDifferent(const std::vector<Identity>& identities, const AttachmentR
     for (const Identity& own : identities) {
       const std::string common = WhatBothHave(own, theirs);
       if (common.empty()) continue;
-      Log(LogLevel::kWarning, "what another pod has is asked for",
+      Log(LogLevel::kWarning, "the plan has what belongs to another pod",
           {{"what", common}, {"owner", other.pod}, {"container", other.key.container_id}});
       throw binding::HostInterfaceInUse(common + " belongs to another pod of this node");
     }

@@ -105,8 +105,10 @@ void PodDevices::GiveDeviceId(std::vector<vif::PodVif>& vifs) const {
     if (!own && free == nullptr) free = &vif;
   }
   if (free == nullptr) {
-    throw CniError(ErrorCode::kUnsupportedField, "deviceID " + device->ToString() + " is asked for",
-                   "the plan of pod " + sources_.request.pod.key() + " has " + planned);
+    throw CniError(ErrorCode::kUnsupportedField,
+                   "the plan of pod " + sources_.request.pod.key() + " has no place for deviceID " +
+                       device->ToString(),
+                   "it has " + planned);
   }
   SetDevice(*free, *device);
 }

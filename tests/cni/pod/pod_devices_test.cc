@@ -90,9 +90,10 @@ TEST_F(PodDevicesTest, EveryKindThatTakesADeviceTakesTheRuntimes) {
 }
 
 TEST_F(PodDevicesTest, AnotherDeviceThanThePlansIsRefusedWithBoth) {
-  EXPECT_THAT(Refusal({Default(binding::SriovVif(1))}, Wish(VfAddress(2))),
-              AllOf(StartsWith("2 deviceID 0000:03:10.2 is asked for"),
-                    HasSubstr("default/web has 0000:03:10.1 for eth0")));
+  EXPECT_THAT(
+      Refusal({Default(binding::SriovVif(1))}, Wish(VfAddress(2))),
+      AllOf(StartsWith("2 the plan of pod default/web has no place for deviceID 0000:03:10.2"),
+            HasSubstr("it has 0000:03:10.1 for eth0")));
   EXPECT_THAT(Refusal({Default(WithoutDevice(1))}, Wish("mlx5_core.sf.2")),
               StartsWith("7 deviceID \"mlx5_core.sf.2\" is no PCI address"));
   const Container container = MakeContainer();
