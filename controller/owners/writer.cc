@@ -30,7 +30,9 @@ json PostPort(watcher::ApiClient& client, const std::string& path, const json& p
     return client.Post(path, port);
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
-    throw PlanError(PlanError::Kind::kRetry, std::string("no KuryrPort can be made: ") + e.what());
+    throw PlanError(PlanError::Kind::kRetry, std::string("no KuryrPort can be made: ") + e.what() +
+                                                 "; if their definition is gone, apply "
+                                                 "etc/kubernetes/base/kuryrport/kuryrport.yaml");
   }
 }
 
