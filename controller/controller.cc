@@ -48,7 +48,7 @@ void WriteTo(service::MetricsText& text,
     const std::chrono::duration<double> failing = now - watch.failing_since.value_or(now);
     text.Sample(kFailing, {{"resource", resource}}, failing.count());
   }
-  text.Head(kReconnects, "counter", "Why a watch was opened anew.");
+  text.Head(kReconnects, "counter", "Times that a watch was opened again, by reason.");
   for (const auto& [resource, watch] : watches) {
     for (size_t i = 0; i < watch.reconnects.size(); ++i) {
       text.Sample(kReconnects,

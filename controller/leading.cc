@@ -172,15 +172,16 @@ void Leading::WriteTo(service::MetricsText& text) {
   const service::QueueMetrics queue = queue_.metrics();
   text.Metric("kuryr_controller_queue_depth", "gauge", "Pods that wait for a worker.",
               static_cast<double>(queue.ready));
-  text.Metric("kuryr_controller_queue_delayed", "gauge", "Pods that are looked at again later.",
+  text.Metric("kuryr_controller_queue_delayed", "gauge", "Pods that are reconciled again later.",
               static_cast<double>(queue.delayed));
   text.Metric("kuryr_controller_queue_oldest_seconds", "gauge",
-              "How long the first of them has waited.",
+              "How long the first in the queue has waited.",
               std::chrono::duration<double>(queue.oldest).count());
-  text.Metric("kuryr_controller_reconciles_total", "counter", "Looks at a pod.",
+  text.Metric("kuryr_controller_reconciles_total", "counter",
+              "Times that a worker compared a pod with its plan.",
               static_cast<double>(queue.rounds));
   text.Metric("kuryr_controller_reconcile_retries_total", "counter",
-              "Looks that are to come again.", static_cast<double>(queue.retries));
+              "Reconciles that must be repeated.", static_cast<double>(queue.retries));
   if (const auto* metrics = backend_->facets().metrics) metrics->WriteTo(text);
   for (const KindRow& row : parts_.informer.kinds().rows) row.kind.WriteTo(text);
   const PacedChanges::Figures paced = parts_.informer.paced();
@@ -192,7 +193,7 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Metric("kuryr_controller_paced_namespaces", "gauge", "Namespaces whose changes wait.",
               static_cast<double>(paced.lanes));
   text.Metric("kuryr_controller_changes_oldest_seconds", "gauge",
-              "How long the first of them has waited.",
+              "How long the first waiting change has waited.",
               std::chrono::duration<double>(paced.oldest).count());
 }
 

@@ -52,7 +52,7 @@ std::string Metrics::Text() const {
   const MutexLock lock(mutex_);
   service::MetricsText text;
   text.Metric("kuryr_devices_config_invalid", "gauge",
-              "1 while config.json cannot be taken, and the one before counts.",
+              "1 while config.json is malformed, and the former one is used.",
               config_problem_ ? 1 : 0);
   text.Head("kuryr_devices_offered", "gauge", "Devices that are offered, by state.");
   for (const auto& [name, resource] : resources_) {

@@ -75,12 +75,13 @@ void WriteWatches(service::MetricsText& text, const Watches& watches) {
             [](const WatchMetrics& metrics) { return metrics.bytes; });
   WriteEach(text, watches,
             {"kuryr_daemon_watch_events_skipped_total", "counter",
-             "Events that could not be read or handled, and were passed over."},
+             "Events that could not be read or handled, and were skipped."},
             [](const WatchMetrics& metrics) { return metrics.bad_lines + metrics.handler_errors; });
   WriteEachOf(text, watches, {"kuryr_daemon_watch_events_total", "counter", "Events, by type."},
               kTypes, &WatchMetrics::events);
   WriteEachOf(text, watches,
-              {"kuryr_daemon_watch_reconnects_total", "counter", "Why a watch was opened anew."},
+              {"kuryr_daemon_watch_reconnects_total", "counter",
+               "Times that a watch was opened again, by reason."},
               kReasons, &WatchMetrics::reconnects);
 }
 
@@ -88,7 +89,7 @@ void WritePorts(service::MetricsText& text, const PortReader::Counts& counts) {
   constexpr std::array<const char*, PortReader::kOutcomes> kOutcomes = {"found", "missing",
                                                                         "absent", "failed"};
   text.Head("kuryr_daemon_kuryrport_lookups_total", "counter",
-            "KuryrPorts asked for by name, and what came of it.");
+            "KuryrPorts asked for by name, by outcome.");
   for (size_t i = 0; i < kOutcomes.size(); ++i) {
     text.Sample("kuryr_daemon_kuryrport_lookups_total", {{"outcome", kOutcomes.at(i)}},
                 static_cast<double>(counts.questions.at(i)));
@@ -168,7 +169,7 @@ std::string Agent::Metrics() const {
   text.Metric("kuryr_daemon_attachments", "gauge", "Attachments that have a record.",
               static_cast<double>(attachments_.List().size()));
   text.Metric("kuryr_daemon_leftover_attachments", "gauge",
-              "Attachments that nobody wants and that could not be removed yet.",
+              "Unwanted attachments that could not be removed yet.",
               static_cast<double>(sweep_.left().size()));
   repair_.WriteTo(text);
   hot_plug_.WriteTo(text);

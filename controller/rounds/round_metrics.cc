@@ -36,10 +36,10 @@ void RoundMetrics::CountAsked(Clock::duration time, bool failed) {
 void RoundMetrics::WriteTo(service::MetricsText& text) const {
   const MutexLock lock(mutex_);
   text.Head("kuryr_controller_plan_duration_seconds", "histogram",
-            "From a scheduled pod seen to its plan written.");
+            "Time from first seeing a scheduled pod until its plan is written.");
   planned_.WriteTo(text, "kuryr_controller_plan_duration_seconds", {});
   text.Head("kuryr_controller_active_duration_seconds", "histogram",
-            "From a scheduled pod seen to its plan written as active.");
+            "Time from first seeing a scheduled pod until its plan is marked active.");
   active_.WriteTo(text, "kuryr_controller_active_duration_seconds", {});
   text.Head("kuryr_controller_backend_duration_seconds", "histogram",
             "How long the backend took for VIFs.");

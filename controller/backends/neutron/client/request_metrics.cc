@@ -20,7 +20,7 @@ void RequestMetrics::WriteTo(service::MetricsText& text) const {
                 static_cast<double>(count));
   }
   text.Head("kuryr_controller_neutron_request_duration_seconds", "histogram",
-            "How long they took.");
+            "Time of requests to Neutron and Keystone.");
   for (const auto& [kind, times] : times_)
     times.WriteTo(text, "kuryr_controller_neutron_request_duration_seconds",
                   {{"request", NameOf(kind)}});
