@@ -118,7 +118,9 @@ Findings CheckApi(const Config& config) {
   } catch (const std::exception& e) {
     findings.push_back(
         {kApi, Verdict::kBad, WithoutSubject(e.what()),
-         "look at api_root, ssl_ca_crt_file and kubeconfig in [kubernetes] of kuryr.conf"});
+         "[kubernetes] of kuryr.conf leads to " + config.api.api_root +
+             ", by api_root or kubeconfig: set the API server's address there; ssl_ca_crt_file "
+             "names its authorities"});
   }
   return findings;
 }
