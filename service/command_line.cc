@@ -132,8 +132,10 @@ CommandLineOption CommandLine::Add(const std::string& name, std::filesystem::pat
 
 CommandLineOption CommandLine::Add(const std::string& name, std::vector<std::string>& values,
                                    const std::string& about) {
-  // One value each time: further words are the command's.
-  return CommandLineOption(AddTyped(*app_, name, values, about)->allow_extra_args(false));
+  // One value each time: further words are the command's, and the help has no "..." then.
+  return CommandLineOption(AddTyped(*app_, name, values, about)
+                               ->allow_extra_args(false)
+                               ->option_text(Split(name).second));
 }
 
 CommandLineOption CommandLine::Add(const std::string& name, bool& is_given,

@@ -1,7 +1,9 @@
 #include "service/completion.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
+#include <utility>
 
 namespace kuryr::service {
 namespace {
@@ -63,7 +65,8 @@ class Candidates {
   explicit Candidates(std::string begin) : begin_(std::move(begin)) {}
 
   void Add(const std::string& text, const std::string& about) {
-    if (text.starts_with(begin_)) text_ += text + (about.empty() ? "" : "\t" + about) + "\n";
+    if (text.starts_with(begin_) && seen_.insert(text).second)
+      text_ += text + (about.empty() ? "" : "\t" + about) + "\n";
   }
   void AddValuesOf(const Option& option) {
     for (const std::string& value : option.values) Add(value, "");
@@ -76,6 +79,7 @@ class Candidates {
 
  private:
   const std::string begin_;
+  std::set<std::string> seen_;  ///< a command and its program both have --help
   std::string text_;
 };
 

@@ -11,7 +11,7 @@ DaemonLine::DaemonLine(const About& about)
       report_(AddCommand("report",
                          "Print one JSON object for a bug report: status, health, metrics and "
                          "kuryr.conf, without secrets")) {
-  Add("--config-file FILE", options_.config_files, kAboutConfigFile);
+  Add("-c,--config-file FILE", options_.config_files, kAboutConfigFile);
   Add("--debug", options_.debug, "Log every step");
   Add("--strict", options_.strict, "Refuse sections and options that no program reads");
   status_.AddOutput(status_options_.as_json);

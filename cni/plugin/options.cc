@@ -123,7 +123,7 @@ Options ParseOptions(int argc, char** argv) {
   }
 
   service::ProgramLine line("kuryr-cni", kAbout, kExample);
-  line.Add("--config-file FILE", options.config_files, service::kAboutConfigFile);
+  line.Add("-c,--config-file FILE", options.config_files, service::kAboutConfigFile);
   line.Add("--debug", options.debug, "Log every step on stderr");
   Decoding decoding;
   const service::CommandLine decode_command = AddDecodeCommand(line, decoding);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +26,7 @@ class CommandLineTest : public ::testing::Test {
   /// A program that is called with these words.
   std::optional<EarlyEnd> Parse(std::vector<const char*> words) {
     ProgramLine line("prog", "prog does things.\n");
-    line.Add("--config-file FILE", files_, "Read this file");
+    line.Add("-c,--config-file FILE", files_, "Read this file");
     line.Add("--debug", debug_, "Log more");
     CommandLine status = line.AddCommand("status", "Show all");
     status.AddOutput(as_json_);
@@ -45,7 +46,7 @@ class CommandLineTest : public ::testing::Test {
 };
 
 TEST_F(CommandLineTest, TakesAnOptionBeforeAndBehindACommand) {
-  EXPECT_FALSE(Parse({"--config-file", "a", "status", "--config-file", "b", "alive"}));
+  EXPECT_FALSE(Parse({"--config-file", "a", "status", "-c", "b", "alive"}));
   EXPECT_EQ(files_, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(what_, "alive");
 }
@@ -116,8 +117,8 @@ TEST_F(CommandLineTest, HelpAndVersionAreCommandsToo) {
 }
 
 TEST_F(CommandLineTest, HelpNamesTheValueOfAnOption) {
-  EXPECT_THAT(Parse({"--help"})->text,
-              AllOf(HasSubstr("--config-file FILE"), Not(HasSubstr("TEXT"))));
+  EXPECT_THAT(Parse({"--help"})->text, AllOf(HasSubstr("--config-file FILE"),
+                                             Not(HasSubstr("FILE ...")), Not(HasSubstr("TEXT"))));
 }
 
 TEST_F(CommandLineTest, CompletesCommandsWithTheirMeaning) {
@@ -128,6 +129,8 @@ TEST_F(CommandLineTest, CompletesCommandsWithTheirMeaning) {
 TEST_F(CommandLineTest, CompletesOptionsOfTheCommandAndOfTheProgram) {
   EXPECT_THAT(Completed({"status", "--"}), AllOf(HasSubstr("--output\t"), HasSubstr("--debug\t")));
   EXPECT_THAT(Completed({"--"}), Not(HasSubstr("--output")));
+  const std::string helps = Completed({"status", "--help"});
+  EXPECT_EQ(std::count(helps.begin(), helps.end(), '\n'), 1) << helps;
 }
 
 TEST_F(CommandLineTest, CompletesValues) {
