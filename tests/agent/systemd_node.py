@@ -1,4 +1,4 @@
-"""A node whose init is systemd, with kuryr-daemon, kuryr-controller and kuryr-devices installed by their pages' commands."""
+"""A node whose init is systemd, with kuryr-daemon, kuryr-controller and kuryr-devices installed by docs/install.md's commands."""
 import os
 import select
 import shlex
@@ -43,14 +43,11 @@ Wants=test.service
 """
 
 
-def commands_of_pages():
+def commands_of_page():
     """{service: commands that install it, and one that starts it}"""
-    pages = {SERVICE: Transcript("As services of systemd", "docs/install.md"),
-             "kuryr-controller.service": Transcript("Start it as a service of systemd", "docs/controller.md"),
-             "kuryr-devices.service": Transcript("Start it as a service of systemd", "docs/device-plugins.md")}
-    commands = {service: page.take_commands() for service, page in pages.items()}
-    for page in pages.values():
-        page.finish()
+    page = Transcript("As services of systemd", "docs/install.md")
+    commands = {service: page.take_commands() for service in (SERVICE, "kuryr-controller.service", "kuryr-devices.service")}
+    page.finish()
     return commands
 
 
@@ -64,7 +61,7 @@ def become_systemd(test):
         work.mkdir(parents=True)
         run("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={upper},workdir={work}", "overlay", folder)
     run("mount", "-t", "tmpfs", "tmpfs", INSTALLED)
-    for commands in commands_of_pages().values():
+    for commands in commands_of_page().values():
         for command in commands[:-1]:
             run("bash", "-uc", command)
     OWN_UNITS.mkdir()
@@ -81,8 +78,8 @@ def become_systemd(test):
 
 
 def start(service):
-    """Enables and starts it by its page's command."""
-    run("bash", "-uc", commands_of_pages()[service][-1])
+    """Enables and starts it by the page's command."""
+    run("bash", "-uc", commands_of_page()[service][-1])
 
 
 def systemctl(*arguments, **options):
