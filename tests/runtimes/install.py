@@ -1,4 +1,4 @@
-"""docs/install.md's commands for kuryr-cni alone, and for a kubelet with exec plugins, on a node of their own."""
+"""The commands of docs/install.md for kuryr-cni alone, and of docs/runtimes.md for a kubelet with exec plugins, on a node of their own."""
 import json
 from pathlib import Path
 
@@ -19,9 +19,9 @@ def check(facts):
         assert sorted(PLUGIN.parent.glob(".kuryr*")) == [], "something is left"
         answer = json.loads(run(str(PLUGIN), input='{"cniVersion": "1.0.0"}', env={"CNI_COMMAND": "VERSION"}))
         assert "1.0.0" in answer["supportedVersions"], answer
-    with facts.fact("docs/install.md: the kubelet's exec plugin is installed, and answers init"):
+    with facts.fact("docs/runtimes.md: the kubelet's exec plugin is installed, and answers init"):
         run("mount", "-t", "tmpfs", "tmpfs", "/usr/libexec")
-        page = Transcript("A kubelet with exec plugins", "docs/install.md")
+        page = Transcript("A kubelet with exec plugins")
         page.next_block(facts)
         page.finish()
         run(str(EXEC_PLUGIN), "init")
