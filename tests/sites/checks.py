@@ -71,12 +71,13 @@ def _different(one, other):
 
 
 def _not_in_navigation(own, made):
-    wanted = re.findall(r"^## (.*)$", made[pages.INDEX].source, re.MULTILINE)
+    sections = pages.listed(made[pages.INDEX].source)
+    wanted = [title for title, _ in sections]
     text = (own / "index.html").read_text()
     navigation = text[text.index('<nav class="pages"'):text.index("</nav>")]
     if (found := re.findall("<h2>(.*)</h2>", navigation)) != wanted:
         yield f"sections {found}, not {wanted}"
-    for _, target in pages.LINK.findall(made[pages.INDEX].source):
+    for _, target in pages.LINK.findall("\n".join(cell for _, cells in sections for cell in cells)):
         path, anchor = pages.target_of(pages.INDEX, target)
         link = pages.address(path) + (f"#{anchor}" if anchor else "")
         if f'href="{link}"' not in navigation:

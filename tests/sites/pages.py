@@ -58,15 +58,21 @@ def label(path):
     return text if words[0] in WHOLE else text[0].upper() + text[1:]
 
 
+def listed(text):
+    """[(section, first cells of its rows)] of docs/README.md's text, as far as these are pages: its questions are no navigation."""
+    sections = []
+    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, *lines = part.splitlines()
+        head, *cells = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
+        if head == "page":
+            sections.append((title, cells))
+    return sections
+
+
 def navigation(made):
     """[(section, entries)], as docs/README.md has them. made: {path: Page}"""
-    sections = []
-    for part in re.split(r"^## ", (ROOT / INDEX).read_text(), flags=re.MULTILINE)[1:]:
-        title, *lines = part.splitlines()
-        cells = [line.split("|")[1] for line in lines if line.startswith("| ")]
-        entries = [_entry(made, link) for cell in cells for _, link in LINK.findall(cell)]
-        sections.append((title, entries))
-    return sections
+    return [(title, [_entry(made, link) for cell in cells for _, link in LINK.findall(cell)])
+            for title, cells in listed((ROOT / INDEX).read_text())]
 
 
 def _entry(made, link):
