@@ -14,7 +14,7 @@ namespace {
 std::string WhyUnknown(const std::string& definition) {
   return std::string("$.metadata.annotations") + PathStep(kPolicyForAnnotation) +
          ": names NetworkAttachmentDefinition " + definition +
-         ", which does not exist or cannot be read; create or mend it, or name another one";
+         ", which does not exist or cannot be read; create or fix it, or name another one";
 }
 
 bool NamesNodes(const NetworkPolicy& policy) {

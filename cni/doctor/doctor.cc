@@ -134,7 +134,7 @@ Findings Examine(const std::vector<std::string>& config_files, const RuntimeFold
     config = LoadConfig(files, [](const char* name) { return std::getenv(name); });
     findings = CheckConfigFiles(config_files, files);
   } catch (const std::exception& e) {
-    return {{kConf, Verdict::kBad, e.what(), "mend the option that is named"}};
+    return {{kConf, Verdict::kBad, e.what(), "fix the option that is named"}};
   }
   config.api.connect_timeout = config.api.read_timeout = kApiTime;
   Append(findings, Try("kernel", [&] { return CheckKernel(config); }));

@@ -13,8 +13,8 @@ namespace kuryr::cni::doctor {
 [[nodiscard]] Findings Examine(const std::vector<std::string>& config_files,
                                const RuntimeFolders& folders);
 
-/// A line with a mark for each finding, and below it the mend. The last line counts the faults, and
-/// says which to mend first. With `is_coloured` the marks are green, red and yellow.
+/// A line with a mark for each finding, and below it the remedy. The last line counts the faults,
+/// and says which to fix first. With `is_coloured` the marks are green, red and yellow.
 [[nodiscard]] std::string ToText(const Findings& findings, bool is_coloured);
 /// {"checks": [{"check", "status": "ok", "failed" or "unknown", "message", "remedy"}], "failed",
 /// "unknown", "summary"}: both are numbers of checks; the summary is the text's last line.

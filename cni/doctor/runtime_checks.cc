@@ -117,7 +117,7 @@ Finding CheckConfiguration(const Place& place, bool& is_standalone) {
             "remove it, or give kuryr-cni's a name that sorts before"};
   } catch (const std::exception& e) {
     return {kSubject, Verdict::kBad, Printable(file->string()) + ": " + e.what(),
-            "mend or remove the file"};
+            "fix or remove the file"};
   }
 }
 
@@ -183,7 +183,7 @@ Findings CheckVersions(const Place& place) {
 void CheckPlace(const Place& place, Runtime& runtime) {
   if (!place.runtime.problem.empty())
     runtime.findings.push_back({place.runtime.name, Verdict::kUnknown, place.runtime.problem,
-                                "mend the file: its defaults are looked at"});
+                                "fix the file: its defaults are looked at"});
   runtime.findings.push_back(CheckConfiguration(place, runtime.is_standalone));
   runtime.findings.push_back(CheckProgram(place));
   if (runtime.findings[runtime.findings.size() - 2].verdict == Verdict::kBad) return;

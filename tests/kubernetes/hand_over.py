@@ -114,7 +114,7 @@ class HandOver:
             for _ in range(3):
                 page.next_block(self.facts)
             self.wait_for_pods({ORIGINAL: 1, "kuryr-daemon": 0})
-        with self.fact("then it takes the other one's place there, doctor has nothing to mend, and the node is in service again"):
+        with self.fact("then it takes the other one's place there, doctor finds nothing to fix, and the node is in service again"):
             page.next_block(self.facts)
             self.wait_for_pods({ORIGINAL: 0, "kuryr-daemon": 1})
             assert not self.api.get(f"/api/v1/nodes/{self.pods.node}")["spec"].get("unschedulable"), "it is cordoned"

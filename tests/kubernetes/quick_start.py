@@ -63,7 +63,7 @@ class QuickStart:
         pods.start()
         with self.fact("docs/install.md: the agent is ready, shows its pods, and kuryr-cni decode the plan of one"):
             self.whole(Transcript("Is it well?", "docs/install.md"))
-        with self.fact("docs/operations.md: kuryr-cni doctor, in the agent's container, has nothing to mend"):
+        with self.fact("docs/operations.md: kuryr-cni doctor, in the agent's container, finds nothing to fix"):
             self.whole(Transcript("Check a node", "docs/operations.md"))
         pods.close_and_open()
 
