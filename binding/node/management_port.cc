@@ -78,6 +78,7 @@ class ManagementPortPart final : public NodePart {
     }
     if (!there_) {
       Add(session);
+      Look(session);
     } else if (!HasColumns()) {
       session.Update(wanted_, *there_);
     }
