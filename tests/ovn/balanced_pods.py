@@ -46,7 +46,7 @@ SERVICE_ADDRESS, SERVICE_PORT = {4: "10.96.0.7", 6: "fd00:96::7"}, 80
 # So many show both of two endpoints, but for once in a million.
 CALLS, CALL_SECONDS, AGAIN_SECONDS = 20, 1, 0.1
 # A client of UDP has moved when so many answers in a row say so.
-DATAGRAMS = 5
+DATAGRAMS, PAUSE_SECONDS = 5, 0.05
 
 
 class FakesController(Controller):
@@ -150,7 +150,8 @@ class BalancedPods:
 
 
 class UdpClient:
-    """One socket of the client, which keeps sending."""
+    """One socket of the client, which keeps sending, with a pause between datagrams: docs/ovn-services.md says what becomes of one
+    that makes none."""
 
     def __init__(self, pods, family):
         self.pods, self.family = pods, family
@@ -160,6 +161,7 @@ class UdpClient:
     def ask(self):
         """The name of what its next datagram reaches, if anything."""
         listeners = {listener: name for (name, of), listener in self.pods.listeners.items() if of == self.family}
+        time.sleep(PAUSE_SECONDS)
         with contextlib.suppress(OSError):  # A former one was refused.
             self.socket.sendto(b"?", (SERVICE_ADDRESS[self.family], SERVICE_PORT))
         reached = [listeners[listener] for listener in select.select(list(listeners), [], [], AGAIN_SECONDS)[0]
