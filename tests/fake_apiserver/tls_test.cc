@@ -69,7 +69,7 @@ TEST(TlsTest, ExpiredAndMisnamedCertificatesAreNotTrusted) {
     const FakeApiServer server({.tls = ServerWith(certificate)});
     httplib::SSLClient client("127.0.0.1", server.port());
 
-    EXPECT_THAT(httplib::to_string(GetVersion(client).error()), HasSubstr("verification failed"))
+    EXPECT_THAT(httplib::to_string(GetVersion(client).error()), HasSubstr("erification"))
         << certificate;
   }
 }
