@@ -34,6 +34,13 @@ std::string NameIn(std::string_view item, std::string_view key) {
   return quoted.size() < 2 ? "" : std::string(quoted.substr(1, quoted.size() - 2));
 }
 
+/// A server that knows no such lists refuses the parameters.
+bool StreamsNoLists(const ApiError& error) {
+  constexpr int kBadRequest = 400;
+  constexpr int kInvalid = 422;
+  return error.code() == kBadRequest || error.code() == kInvalid;
+}
+
 bool EndsInitialEvents(const WatchEvent& event) {
   const nlohmann::json& metadata = MemberAt(*event.object, "metadata");
   return StringAt(MemberAt(metadata, "annotations"), "k8s.io/initial-events-end") == "true";
@@ -52,11 +59,12 @@ std::string SetReader::Present() {
   const ListPage first = First();
   try {
     if (IsFew(first)) return Few(first);
-    if (auto version = Streamed()) return *version;
   } catch (const ApiError& e) {
-    if (e.IsOfClient()) throw;
+    if (!e.IsTooLarge()) throw;
+    return Pages();
   }
-  return Pages();
+  const auto version = Streamed();
+  return version ? *version : Pages();
 }
 
 std::string SetReader::Pages() {
@@ -136,7 +144,7 @@ void SetReader::Skip(std::string_view item, const std::string& why) {
 }
 
 /// The server sends the state out of its cache, one object at a time (WatchList, by default from
-/// Kubernetes 1.34 on). nullopt: the stream ended before the state did.
+/// Kubernetes 1.34 on). nullopt: it streams no lists, or the stream ended before the state did.
 std::optional<std::string> SetReader::Streamed() {
   const std::string query =
       "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
@@ -144,35 +152,42 @@ std::optional<std::string> SetReader::Streamed() {
       std::to_string(kStreaming.count());
   std::optional<std::string> version;
   LineSplitter lines;
+  bool goes_on = true;
   skipped_ = 0;
   tools_.set.BeginList();
-  tools_.client.Stream(WithQuery(path_, query), {.lifetime = kStreaming, .silence = patience_},
-                       [&](std::string_view bytes) {
-                         lines.Feed(bytes, [&](std::string_view line) {
-                           if (!version && !tools_.client.stopped()) version = TakeLine(line);
+  try {
+    tools_.client.Stream(WithQuery(path_, query), {.lifetime = kStreaming, .silence = patience_},
+                         [&](std::string_view bytes) {
+                           lines.Feed(bytes, [&](std::string_view line) {
+                             if (goes_on && !tools_.client.stopped())
+                               goes_on = TakeLine(line, version);
+                           });
+                           return goes_on && lines.too_long() == 0;
                          });
-                         return !version && lines.too_long() == 0;
-                       });
+  } catch (const ApiError& e) {
+    if (!StreamsNoLists(e)) throw;
+  }
   if (version) tools_.set.EndList();
   return version;
 }
 
-/// The version of the whole state, after its last object.
-std::optional<std::string> SetReader::TakeLine(std::string_view line) {
+/// Whether the state goes on. A bookmark behind its last object has its version; an ERROR ends it
+/// without one, as that of a cache that lags behind etcd.
+bool SetReader::TakeLine(std::string_view line, std::optional<std::string>& version) {
   WatchEvent event;
   try {
     event = tools_.parser.Parse(line);
   } catch (const ParseError& e) {
     Skip(FindJsonText(line, {"object"}).value_or(""), e.what());
-    return std::nullopt;
+    return true;
   }
-  if (event.type == EventType::kError) throw ErrorOf(event);
+  if (event.type == EventType::kError) return false;
   if (event.type != EventType::kBookmark) {
     tools_.set.Take(event);
   } else if (EndsInitialEvents(event)) {
-    return event.resource_version;
+    version = event.resource_version;
   }
-  return std::nullopt;
+  return !version;
 }
 
 }  // namespace kuryr::watcher

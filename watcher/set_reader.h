@@ -54,7 +54,7 @@ class SetReader {
   std::string From(const std::string& version, unsigned page_size);
   std::string TakePages(const ListPage& first, const std::string& limit);
   [[nodiscard]] std::optional<std::string> Streamed();
-  [[nodiscard]] std::optional<std::string> TakeLine(std::string_view line);
+  [[nodiscard]] bool TakeLine(std::string_view line, std::optional<std::string>& version);
   void TakeItem(std::string_view item, const ItemType& type);
   void Skip(std::string_view item, const std::string& why);
 

@@ -151,6 +151,16 @@ TEST_F(SetReaderTest, ServerThatLimitsTheRateIsNotAskedForPages) {
   EXPECT_THAT(Verbs(), ElementsAre("list", "watch"));
 }
 
+TEST_F(SetReaderTest, ServerThatIsOverloadedIsNotAskedForPages) {
+  fake::Fault fault = fake::Fault::Status(504, "too busy");
+  fault.verb = "watch";
+  server_.Inject(fault);
+
+  EXPECT_THROW((void)Present(), ApiError);
+
+  EXPECT_THAT(Verbs(), ElementsAre("list", "watch"));
+}
+
 class PagesOnlyTest : public SetReaderTest {
  protected:
   PagesOnlyTest() : SetReaderTest(false) {}
